@@ -1,0 +1,25 @@
+# Copyright 2026 The hiss authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Flags every hiss target is compiled with. No -march and no per-file -m flags: code for a particular
+# instruction set lives in target regions, so that a shared inline function can never carry it.
+function(hiss_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror
+                                            -fno-math-errno -fno-trapping-math)
+  if(HISS_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${HISS_SANITIZE} -fno-omit-frame-pointer
+                                              -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${HISS_SANITIZE})
+  endif()
+endfunction()
+set(HISS_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+
+# hiss_add_test(name source...): a GoogleTest program that knows where the golden files are.
+function(hiss_add_test name)
+  add_executable(${name} ${ARGN})
+  hiss_compile_options(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE HISS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE hiss hiss_test_support GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+endfunction()
