@@ -4,8 +4,8 @@
 # Flags every hiss target is compiled with. No -march and no per-file -m flags: code for a particular
 # instruction set lives in target regions, so that a shared inline function can never carry it.
 function(hiss_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror
-                                            -fno-math-errno -fno-trapping-math)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror -fno-math-errno -fno-trapping-math>)
   if(HISS_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HISS_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)
