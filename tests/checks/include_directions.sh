@@ -24,7 +24,7 @@ src/capi          hiss hiss/ops hiss/enhancer core io audio models
 # library: the folders that may include it. Nothing but the standard library enters include/.
 libraries='
 hwy        src/cpu
-oneapi     src/cpu
+oneapi     src/models
 kissfft    src/audio
 sndfile    src/audio apps tests
 png        src/audio apps tests
