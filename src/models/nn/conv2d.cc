@@ -14,11 +14,8 @@ Status conv2d_row(const Conv2d& conv, const Map& in, int64_t row, int64_t first,
                   float* out, int64_t out_stride) {
   assert(in.channels == conv.in_channels && first + count <= conv.out_channels);
   const int64_t cols = conv.out_cols(in.cols);
-  const int64_t taps = conv.kernel_rows * conv.kernel_cols;
-  const int64_t middle = (conv.kernel_rows / 2) * conv.kernel_cols + conv.kernel_cols / 2;
-  for (int64_t k = 0; k < taps; ++k) {
-    // The middle tap first: it covers every column, so it can write where the others add.
-    const int64_t tap = k == 0 ? middle : k <= middle ? k - 1 : k;
+  for (int64_t w = 0; w < cols; ++w) std::copy_n(conv.bias + first, count, out + w * out_stride);
+  for (int64_t tap = 0; tap < conv.kernel_rows * conv.kernel_cols; ++tap) {
     const int64_t i = tap / conv.kernel_cols, j = tap % conv.kernel_cols;
     const int64_t in_row = row * conv.stride_rows + i * conv.dilation_rows - conv.pad_rows;
     if (in_row < 0 || in_row >= in.rows) continue;
@@ -27,14 +24,12 @@ Status conv2d_row(const Conv2d& conv, const Map& in, int64_t row, int64_t first,
     const int64_t begin = std::max<int64_t>(0, (-shift + conv.stride_cols - 1) / conv.stride_cols);
     const int64_t end = std::min(cols, (in.cols - shift + conv.stride_cols - 1) / conv.stride_cols);
     if (begin >= end) continue;
-    assert(k > 0 || (begin == 0 && end == cols));
     const float* x = in.row(in_row) + (begin * conv.stride_cols + shift) * in.stride;
     const float* w = conv.weight + tap * conv.in_channels * conv.out_channels + first;
     HISS_RETURN_IF_ERROR(
         matrix_product({x, end - begin, conv.in_channels, in.stride * conv.stride_cols},
                        {w, conv.in_channels, count, conv.out_channels},
-                       {out + begin * out_stride, end - begin, count, out_stride},
-                       k == 0 ? Write::kReplace : Write::kAdd));
+                       {out + begin * out_stride, end - begin, count, out_stride}, Write::kAdd));
   }
   return {};
 }

@@ -30,7 +30,7 @@ Result<NormPrelu> convolve(const ConvNormAct& w, const Map& in, const Map& out,
   const int64_t rows = w.conv.out_rows(in.rows);
   const int64_t cols = w.conv.out_cols(in.cols) * placement.up_cols;
   const int64_t count = d * placement.up_cols;  // channels of the convolution in one output row
-  HISS_RETURN_IF_ERROR(run_tasks(*scratch.executor, rows, [&](int64_t h, int worker) -> Status {
+  const Status done = run_tasks(*scratch.executor, rows, [&](int64_t h, int worker) -> Status {
     for (int64_t i = 0; i < placement.up_rows; ++i) {
       const int64_t row = h * placement.up_rows + i;
       const bool kept = row % placement.keep_every == 0;
@@ -41,7 +41,8 @@ Result<NormPrelu> convolve(const ConvNormAct& w, const Map& in, const Map& out,
       channel_sums(y, cols, d, stride, scratch.sums + row * 2 * d);
     }
     return {};
-  }));
+  });
+  HISS_RETURN_IF_ERROR(done);
   const int64_t sum_rows = rows * placement.up_rows;
   finish_statistics(scratch.sums, sum_rows, d, sum_rows * cols, w.norm_weight, kInstanceNormEpsilon,
                     scratch.mean, scratch.scale);

@@ -56,7 +56,7 @@ class Walker {
     add(prefix + conv + "weight",
         {geometry.out_channels, geometry.in_channels, geometry.kernel_rows, geometry.kernel_cols},
         w.conv.weight, Packing::kTaps);
-    add(prefix + conv + "bias", {geometry.out_channels}, w.conv_bias);
+    add(prefix + conv + "bias", {geometry.out_channels}, w.conv.bias);
     add(prefix + "1.weight", {d_}, w.norm_weight);
     add(prefix + "1.bias", {d_}, w.norm_bias);
     add(prefix + "2.weight", {d_}, w.prelu_weight);

@@ -42,7 +42,7 @@ class TFMambaPlan {
   struct Axis {
     int64_t sequences = 0, length = 0;
     int64_t sequence_stride = 0, token_stride = 0;  // in floats
-    MambaPlan forward, backward;
+    MambaPlan forward{}, backward{};
   };
   static Result<Axis> plan_axis(const Context& context, const ReUseConfig& config, Axis axis,
                                 Precision precision);

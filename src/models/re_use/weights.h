@@ -19,11 +19,9 @@
 // read them.
 namespace hiss::models::re_use {
 
-// Conv2d -> InstanceNorm2d -> PReLU, a Sequential of three. A convolution's bias has no part in the
-// result, since the norm takes the channel's mean away; it is read and left unused.
+// Conv2d -> InstanceNorm2d -> PReLU, a Sequential of three.
 struct ConvNormAct {
-  Conv2d conv;                          // 0.weight
-  const float* conv_bias = nullptr;     // 0.bias
+  Conv2d conv;                          // 0.weight, 0.bias
   const float* norm_weight = nullptr;   // 1.weight (d)
   const float* norm_bias = nullptr;     // 1.bias (d)
   const float* prelu_weight = nullptr;  // 2.weight (d)
