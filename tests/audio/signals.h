@@ -27,8 +27,8 @@ inline std::vector<float> noise(int64_t n, float amplitude = 0.5f, uint32_t seed
 inline std::vector<float> tone(int64_t n, double frequency, double amplitude = 1.0) {
   std::vector<float> x(n);
   for (int64_t i = 0; i < n; ++i) {
-    x[i] = static_cast<float>(
-        amplitude * std::sin(2 * std::numbers::pi * frequency * static_cast<double>(i)));
+    x[i] = static_cast<float>(amplitude *
+                              std::sin(2 * std::numbers::pi * frequency * static_cast<double>(i)));
   }
   return x;
 }

@@ -9,7 +9,8 @@ namespace hiss::testing_support {
 namespace {
 
 TEST(Signals, ComparatorsRejectWhatDiffers) {
-  const std::vector<float> a = {1, 2, 3}, sign = {1, -2, 3}, nan = {1, NAN, 3}, inf = {1, 2, INFINITY};
+  const std::vector<float> a = {1, 2, 3}, sign = {1, -2, 3}, nan = {1, NAN, 3},
+                           inf = {1, 2, INFINITY};
   EXPECT_EQ(largest_difference(a, a), 0);
   EXPECT_EQ(relative_rms(a, a), 0);
   EXPECT_EQ(largest_difference(sign, a), 4);

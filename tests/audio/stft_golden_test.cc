@@ -70,9 +70,9 @@ TEST_P(StftGoldenTest, AnalysisAgrees) {
   std::vector<float> got_magnitude(magnitude.size()), got_phase(phase.size());
   stft_->analyse(1, n, waveform.data(), got_magnitude.data(), got_phase.data(), serial_executor());
   EXPECT_LT(relative_rms(got_magnitude, magnitude), 1e-7);
-  EXPECT_LT(relative_rms(complex_values(got_magnitude, got_phase),
-                         complex_values(magnitude, phase)),
-            3e-7);
+  EXPECT_LT(
+      relative_rms(complex_values(got_magnitude, got_phase), complex_values(magnitude, phase)),
+      3e-7);
   // The rule for bins without a phase makes even the raw angles agree.
   EXPECT_LT(testing_support::largest_difference(got_phase, phase), 1e-5);
 }

@@ -156,8 +156,7 @@ TEST(Stft, DoesNotDependOnThreadsOrBatch) {
   const Spectrum alone = analyse(stft, b);
   EXPECT_EQ(alone.log_magnitude, std::vector<float>(magnitude.begin() + cells, magnitude.end()));
   EXPECT_EQ(alone.phase, std::vector<float>(phase.begin() + cells, phase.end()));
-  ASSERT_TRUE(
-      stft.synthesise(2, n, magnitude.data(), phase.data(), out.data(), *pool).ok());
+  ASSERT_TRUE(stft.synthesise(2, n, magnitude.data(), phase.data(), out.data(), *pool).ok());
   EXPECT_EQ(synthesise(stft, alone, n), std::vector<float>(out.begin() + n, out.end()));
 }
 
