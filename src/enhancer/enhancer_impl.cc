@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 
 #include <algorithm>
 #include <cmath>
