@@ -4,8 +4,8 @@
 # Flags every hiss target is compiled with. No -march and no per-file -m flags: code for a particular
 # instruction set lives in target regions, so that a shared inline function can never carry it.
 function(hiss_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror
-                                            -fno-math-errno -fno-trapping-math)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror -fno-math-errno -fno-trapping-math>)
   if(HISS_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HISS_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)
@@ -21,5 +21,7 @@ function(hiss_add_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE HISS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE hiss hiss_test_support GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+  # Sanitizers or not, asking for more memory than there is is an error to report, not one to die of.
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
 endfunction()
