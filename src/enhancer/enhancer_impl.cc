@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 
 #include <algorithm>
 #include <new>
@@ -28,7 +28,9 @@ constexpr int kLowestRate = 4000, kHighestRate = 192000;
 // every thread, without letting memory grow with the number of channels.
 constexpr int64_t kCellsPerBatch = int64_t{1} << 20;
 
-Status out_of_memory() { return ResourceExhausted("not enough memory for a window of this length"); }
+Status out_of_memory() {
+  return ResourceExhausted("not enough memory for a window of this length");
+}
 
 std::vector<float> transposed(const std::vector<float>& rows, int64_t columns) {
   std::vector<float> result(rows.size());
@@ -78,8 +80,8 @@ class Window {
                                      .phase = phase_.data()},
                                     dump));
     keep(dump, "out_log_magnitude", "out_phase");
-    HISS_RETURN_IF_ERROR(stft_.synthesise(batch, n, log_magnitude_.data(), phase_.data(), samples,
-                                          executor_));
+    HISS_RETURN_IF_ERROR(
+        stft_.synthesise(batch, n, log_magnitude_.data(), phase_.data(), samples, executor_));
     for (int64_t b = 0; level && b < batch; ++b) {
       audio::scale(std::span(samples + b * n, n), 1 / gain[b]);
     }
@@ -175,8 +177,8 @@ class ReUseEnhancer final : public Enhancer {
     }
     const models::ReUseConfig& config = model_->config();
     const StftSizes base{.n_fft = config.n_fft, .hop = config.hop_size, .win = config.win_size};
-    HISS_ASSIGN_OR_RETURN(
-        Stft stft, Stft::create(StftSizes::scaled(base, config.sampling_rate, sample_rate)));
+    HISS_ASSIGN_OR_RETURN(Stft stft,
+                          Stft::create(StftSizes::scaled(base, config.sampling_rate, sample_rate)));
     return Window(*model_, std::move(stft), context_->executor());
   }
 
