@@ -12,7 +12,7 @@
 namespace hiss::app {
 namespace {
 
-using audio::OutputFile;
+using io::OutputFile;
 
 constexpr int kPictureWidth = 1400, kPictureHeight = 900;
 
@@ -38,7 +38,7 @@ Status check_names(const EnhanceOptions& options, const std::string& model_path)
   return {};
 }
 
-Status write_dump(const std::string& path, const models::Activations& activations,
+Status write_dump(OutputFile& file, const models::Activations& activations,
                   const EnhanceOutcome& outcome) {
   std::map<std::string, ConstTensorView> views;
   for (const auto& [name, tensor] : activations.tensors) {
@@ -53,7 +53,7 @@ Status write_dump(const std::string& path, const models::Activations& activation
     }
   }
   return io::write_safetensors(
-      path, views,
+      file, views,
       {{"sampling_rate", std::to_string(outcome.sample_rate)}, {"model", outcome.model}});
 }
 
@@ -84,6 +84,9 @@ Result<EnhanceOutputs> EnhanceOutputs::create(const EnhanceOptions& options,
                                      std::max<int64_t>(info.frames, 1), size.columns, size.rows));
     }
   }
+  if (!options.dump.empty()) {
+    HISS_ASSIGN_OR_RETURN(outputs.dump_, OutputFile::create(options.dump, extra));
+  }
   return outputs;
 }
 
@@ -105,12 +108,12 @@ Status EnhanceOutputs::commit(const EnhanceOptions& options, const EnhanceOutcom
     const std::string text = report_json(options, outcome);
     HISS_RETURN_IF_ERROR(report_->write(std::as_bytes(std::span(text))));
   }
-  if (!options.dump.empty()) {
-    HISS_RETURN_IF_ERROR(write_dump(options.dump, activations, outcome));
+  if (dump_) HISS_RETURN_IF_ERROR(write_dump(*dump_, activations, outcome));
+  HISS_RETURN_IF_ERROR(recording_->commit());
+  for (auto* file : {&picture_, &report_, &dump_}) {
+    if (*file) HISS_RETURN_IF_ERROR((*file)->commit());
   }
-  if (picture_) HISS_RETURN_IF_ERROR(picture_->commit());
-  if (report_) HISS_RETURN_IF_ERROR(report_->commit());
-  return recording_->commit();
+  return {};
 }
 
 }  // namespace hiss::app

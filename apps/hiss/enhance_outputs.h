@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "audio/files/audio_file.h"
-#include "audio/files/output_file.h"
 #include "audio/files/picture.h"
 #include "enhance.h"
 #include "hiss/status.h"
+#include "io/output_file.h"
 #include "models/re_use/re_use.h"
 
 namespace hiss::app {
@@ -37,7 +37,7 @@ class EnhanceOutputs {
 
  private:
   std::unique_ptr<audio::AudioWriter> recording_;
-  std::optional<audio::OutputFile> report_, picture_;
+  std::optional<io::OutputFile> report_, picture_, dump_;
   std::unique_ptr<audio::Spectrogram> before_, after_;
 };
 

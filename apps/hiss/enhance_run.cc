@@ -15,7 +15,7 @@
 #include "comparison.h"
 #include "enhance.h"
 #include "enhance_outputs.h"
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 #include "hiss/machine.h"
 #include "interrupt.h"
 #include "model_path.h"

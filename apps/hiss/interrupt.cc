@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "audio/files/output_file.h"
+#include "io/output_file.h"
 
 namespace hiss::app {
 namespace {
 
 void end_program(int signal_number) {
-  audio::unlink_unfinished_outputs();
+  io::unlink_unfinished_outputs();
   constexpr char kText[] = "\nhiss: interrupted; no unfinished file is left behind\n";
   if (write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) {
     // Nobody is listening; there is nobody to tell.
