@@ -45,6 +45,7 @@ class Run {
   Status run();
   Subject subject() const { return subject_; }
   const EnhanceOutcome& outcome() const { return outcome_; }
+  std::string end_of_progress() { return progress_.finish(); }
 
  private:
   Status open_input();
@@ -194,7 +195,6 @@ Status Run::copy_input() {
 }
 
 Status Run::finish() {
-  if (!options_.quiet) fmt::print(stderr, "{}", progress_.finish());
   outcome_.truncation = reader_->truncation();
   outcome_.output_format = to_string(outputs_->recording().info());
   outcome_.notes = outputs_->recording().notes();
@@ -219,7 +219,9 @@ Status Run::finish() {
 ExitCode enhance(const EnhanceOptions& options) {
   leave_nothing_when_interrupted();
   Run run(options);
-  if (const Status status = run.run(); !status.ok()) return fail(status, run.subject());
+  const Status status = run.run();
+  if (!options.quiet) fmt::print(stderr, "{}", run.end_of_progress());
+  if (!status.ok()) return fail(status, run.subject());
   const EnhanceOutcome& outcome = run.outcome();
   if (!outcome.truncation.empty()) {
     fmt::print(stderr, "hiss: warning: {}: {}\n", options.input, outcome.truncation);
