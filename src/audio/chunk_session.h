@@ -16,9 +16,9 @@ namespace hiss::audio {
 // A stream cut into windows of `window` frames that share `overlap` frames with the next.
 struct ChunkOptions {
   int channels = 1;
-  int64_t window = 80000;   // C >= 1
-  int64_t overlap = 4000;   // V, 0 ... C / 2
-  double strength = 1.0;    // 0: the input, to the bit; 1: the windows' output; between: a mix
+  int64_t window = 80000;  // C >= 1
+  int64_t overlap = 4000;  // V, 0 ... C / 2
+  double strength = 1.0;   // 0: the input, to the bit; 1: the windows' output; between: a mix
 
   // C = floor(chunk_seconds sample_rate), V = floor(overlap C). kInvalidArgument: a value out of
   // range (chunk_seconds > 0 and C >= 1; overlap 0 ... 0.5; strength 0 ... 1; channels >= 1).

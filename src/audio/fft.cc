@@ -26,9 +26,7 @@ int64_t transform_size(int64_t half) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * half - 1)));
 }
 
-std::complex<double> unit(double turns) {
-  return std::polar(1.0, 2 * std::numbers::pi * turns);
-}
+std::complex<double> unit(double turns) { return std::polar(1.0, 2 * std::numbers::pi * turns); }
 
 }  // namespace
 

@@ -30,10 +30,10 @@ class RealFft {
   void complex_forward(const Complex* in, Complex* out);
 
   int64_t half_;
-  std::vector<Complex> twiddle_;     // [n/2], exp(-2 pi i k / n)
+  std::vector<Complex> twiddle_;      // [n/2], exp(-2 pi i k / n)
   std::vector<Complex> time_, freq_;  // [n/2]
-  kissfft<double> fft_;              // of n/2, or of Bluestein's convolution
-  std::vector<Complex> chirp_;       // [n/2], exp(-pi i k^2 / (n/2)); empty: not Bluestein
+  kissfft<double> fft_;               // of n/2, or of Bluestein's convolution
+  std::vector<Complex> chirp_;        // [n/2], exp(-pi i k^2 / (n/2)); empty: not Bluestein
   std::vector<Complex> chirp_freq_, padded_, convolved_;  // [convolution]
 };
 

@@ -14,10 +14,10 @@
 namespace hiss::audio {
 namespace {
 
-constexpr double kSnap = 1e-6;             // of the frame's largest magnitude
-constexpr double kLeastWeight = 1e-8;      // window sums below it are not divided by
-constexpr int64_t kFramesPerTask = 32;     // analysis
-constexpr int64_t kHopsPerSegment = 128;   // synthesis; neighbours recompute n_fft / hop frames
+constexpr double kSnap = 1e-6;                // of the frame's largest magnitude
+constexpr double kLeastWeight = 1e-8;         // window sums below it are not divided by
+constexpr int64_t kFramesPerTask = 32;        // analysis
+constexpr int64_t kHopsPerSegment = 128;      // synthesis; neighbours recompute n_fft / hop frames
 constexpr double kLargestLogMagnitude = 100;  // e^100 is far above float and sums stay in double
 
 int64_t scale_size(int64_t size, int64_t base_rate, int64_t rate) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 #include "models/re_use/re_use.h"
 
 namespace hiss {

@@ -1,9 +1,10 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <string>
 #include <utility>
@@ -28,7 +29,9 @@ constexpr int kLowestRate = 4000, kHighestRate = 192000;
 // every thread, without letting memory grow with the number of channels.
 constexpr int64_t kCellsPerBatch = int64_t{1} << 20;
 
-Status out_of_memory() { return ResourceExhausted("not enough memory for a window of this length"); }
+Status out_of_memory() {
+  return ResourceExhausted("not enough memory for a window of this length");
+}
 
 std::vector<float> transposed(const std::vector<float>& rows, int64_t columns) {
   std::vector<float> result(rows.size());
@@ -78,8 +81,8 @@ class Window {
                                      .phase = phase_.data()},
                                     dump));
     keep(dump, "out_log_magnitude", "out_phase");
-    HISS_RETURN_IF_ERROR(stft_.synthesise(batch, n, log_magnitude_.data(), phase_.data(), samples,
-                                          executor_));
+    HISS_RETURN_IF_ERROR(
+        stft_.synthesise(batch, n, log_magnitude_.data(), phase_.data(), samples, executor_));
     for (int64_t b = 0; level && b < batch; ++b) {
       audio::scale(std::span(samples + b * n, n), 1 / gain[b]);
     }
@@ -159,7 +162,9 @@ class ReUseEnhancer final : public Enhancer {
     if (waveform.empty()) return InvalidArgument("waveform: got no samples");
     HISS_ASSIGN_OR_RETURN(Window window, open_window(sample_rate));
     const int64_t n = static_cast<int64_t>(waveform.size());
-    std::vector<float> samples(waveform.begin(), waveform.end());
+    std::vector<float> samples(n);
+    std::ranges::transform(waveform, samples.begin(),
+                           [](float x) { return std::isfinite(x) ? x : 0.0f; });
     Activations activations;
     activations.tensors["waveform"] = {{n}, samples};
     HISS_RETURN_IF_ERROR(window.run(1, n, samples.data(), &activations));
@@ -174,9 +179,10 @@ class ReUseEnhancer final : public Enhancer {
                              std::to_string(kLowestRate) + " ... " + std::to_string(kHighestRate));
     }
     const models::ReUseConfig& config = model_->config();
+    if (config.sampling_rate < 1) return InvalidArgument("stft_cfg.sampling_rate: want at least 1");
     const StftSizes base{.n_fft = config.n_fft, .hop = config.hop_size, .win = config.win_size};
-    HISS_ASSIGN_OR_RETURN(
-        Stft stft, Stft::create(StftSizes::scaled(base, config.sampling_rate, sample_rate)));
+    HISS_ASSIGN_OR_RETURN(Stft stft,
+                          Stft::create(StftSizes::scaled(base, config.sampling_rate, sample_rate)));
     return Window(*model_, std::move(stft), context_->executor());
   }
 
