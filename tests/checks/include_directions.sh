@@ -17,14 +17,15 @@ src/ref           hiss hiss/ops core
 src/cpu           hiss hiss/ops core
 src/cuda          hiss hiss/ops core
 src/audio         hiss hiss/ops core io
-src/models        hiss hiss/ops hiss/enhancer core io ops cpu audio
+src/models        hiss hiss/ops core io ops
+src/enhancer      hiss hiss/enhancer core audio models
 src/kernel_table  hiss hiss/ops ref cpu cuda
 src/capi          hiss hiss/ops hiss/enhancer core io audio models
 '
 # library: the folders that may include it. Nothing but the standard library enters include/.
 libraries='
 hwy        src/cpu
-oneapi     src/cpu
+oneapi     src/models
 kissfft    src/audio
 sndfile    src/audio apps tests
 png        src/audio apps tests

@@ -13,18 +13,16 @@ namespace hiss {
 // A few tokens of causal_conv1d, with the last inputs kept in slots of a state cache (known as
 // causal_conv1d_update): the decode step. Same formula; ntokens tokens one after another.
 //
-//   x              (batch, ntokens, dim)            F32, F16 or BF16
-//   weight         (dim, width)                     F32
-//   bias           (dim)                            F32, optional
-//   state          (nslots, width-1, dim)           F32, read and written; oldest input first
-//   state_indices  (batch)                          I32, host memory, optional: slot of each row,
-//   no
-//                                                   slot twice; negative: padding, its y is zero
-//                                                   and no state is touched. Without it, row = slot
-//   snapshots      (batch, ntokens, width-1, dim)   F32, optional output: the state after each
-//   token,
-//                                                   to roll back to
-//   y              (batch, ntokens, dim)            output, type of x
+//   x              (batch, ntokens, dim)           F32, F16 or BF16
+//   weight         (dim, width)                    F32
+//   bias           (dim)                           F32, optional
+//   state          (nslots, width-1, dim)          F32, read and written; oldest input first
+//   state_indices  (batch)                         I32, host memory, optional: slot of each row,
+//                                                  none twice; negative: padding, its y is zero
+//                                                  and no state is touched. Without: row = slot
+//   snapshots      (batch, ntokens, width-1, dim)  F32, optional output: the state after each
+//                                                  token, to roll back to
+//   y              (batch, ntokens, dim)           output, type of x
 struct CausalConv1dUpdate {
   static constexpr std::string_view kName = "causal_conv1d_update";
 

@@ -21,9 +21,9 @@
 // one row a sequence.
 //
 // Checkpoints: checkpoint_tokens (I64, host memory, [ncheckpoints]) lists token indices, rising in
-// the order in which tokens are consumed; checkpoint k is the state right after token
-// checkpoint_tokens[k] was consumed. Mid-sequence states, prefix caches and the rollback snapshots
-// of speculative decoding (the last K tokens) are all lists of this kind.
+// the order in which tokens are consumed (packed sequences one after another); checkpoint k is the
+// state right after token checkpoint_tokens[k] was consumed. Mid-sequence states, prefix caches and
+// the rollback snapshots of speculative decoding (the last K tokens) are all lists of this kind.
 //
 // Outputs must not overlap inputs or one another, unless a contract says otherwise. NaN or Inf in a
 // token reaches this token and later ones of its own sequence and channel (head), nothing else.

@@ -65,7 +65,7 @@ struct SelectiveScan {
 
   static Status check(const Args& args);
   static Problem describe(const Args& args);
-  // For y and for the states.
+  // For y. For states: that of the problem with the states' type as dtype.
   static ErrorBound error_bound(const Problem& problem);
 
   template <class P, class F>

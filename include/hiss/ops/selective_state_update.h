@@ -20,19 +20,18 @@ namespace hiss {
 //   s[h,p,n] = exp(delta * A[h,p,n]) * s[h,p,n] + delta * B[t,g,n] * x[t,h,p]
 //   y[t,h,p] = ( sum_n C[t,g,n] * s[h,p,n] + D[h,p] * x[t,h,p] ) * SiLU(z[t,h,p])
 //
-//   x, dt, z       (batch, ntokens, nheads, headdim)          F32, F16 or BF16; dt may be F32; z
-//   optional A              (nheads, headdim, dstate)                  F32 B, C           (batch,
-//   ntokens, ngroups, dstate)          type of x D, dt_bias     (nheads, headdim) F32, optional
-//   state          (nslots, nheads, headdim, dstate)          F32, F16 or BF16, read and written
-//   state_indices  (batch)                                    I32, host memory, optional: slot of
-//   each
-//                                                             row, no slot twice; negative:
-//                                                             padding, its y is zero, no state is
-//                                                             touched
+//   x, z           (batch, ntokens, nheads, headdim)  F32, F16 or BF16; z optional
+//   dt             (batch, ntokens, nheads, headdim)  type of x, or F32
+//   A              (nheads, headdim, dstate)          F32
+//   B, C           (batch, ntokens, ngroups, dstate)  type of x; ngroups divides nheads
+//   D, dt_bias     (nheads, headdim)                  F32, optional
+//   state          (nslots, nheads, headdim, dstate)  F32, F16 or BF16, read and written
+//   state_indices  (batch)                            I32, host memory, optional: slot of each row,
+//                                                     none twice; negative: padding, its y is zero
+//                                                     and no state is touched. Without: row = slot
 //   snapshots      (batch, ntokens, nheads, headdim, dstate)  type of state, optional output: the
-//   state
-//                                                             after each token, to roll back to
-//   y              (batch, ntokens, nheads, headdim)          output, type of x
+//                                                     state after each token, to roll back to
+//   y              (batch, ntokens, nheads, headdim)  output, type of x
 struct SelectiveStateUpdate {
   static constexpr std::string_view kName = "selective_state_update";
 
@@ -41,7 +40,7 @@ struct SelectiveStateUpdate {
     DType dtype = DType::kF32, dt_dtype = DType::kF32, state_dtype = DType::kF32;
     Precision precision = Precision::kStandard;
     bool tied = false;  // A, dt and dt_bias have stride 0 within a head (Mamba-2)
-    bool dense = true;  // x, y have stride 1 over headdim, B, C and the state over dstate
+    bool dense = true;  // x, z, y have stride 1 over headdim; B, C and the states over dstate
     bool has_z = false, has_d = false, has_dt_bias = false;
     bool dt_softplus = false, dt_limit = false, a_is_log = false;
     bool has_indices = false, has_snapshots = false;
@@ -62,7 +61,7 @@ struct SelectiveStateUpdate {
 
   static Status check(const Args& args);
   static Problem describe(const Args& args);
-  // For y and for the states.
+  // For y. For states: that of the problem with the states' type as dtype.
   static ErrorBound error_bound(const Problem& problem);
 
   template <class P, class F>

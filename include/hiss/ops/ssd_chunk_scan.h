@@ -32,8 +32,9 @@ namespace hiss {
 //   final_states       (nseq, nheads, headdim, dstate)   same, optional output
 //   checkpoint_tokens  (ncheckpoints)                    optional, see ops/common.h
 //   checkpoint_states  (batch, ncheckpoints, nheads, headdim, dstate)  output, with
-//   checkpoint_tokens cu_seqlens         (nseq + 1)                        optional, see
-//   ops/common.h y                  (batch, seqlen, nheads, headdim)  output, type of x
+//                                                        checkpoint_tokens
+//   cu_seqlens         (nseq + 1)                        optional, see ops/common.h
+//   y                  (batch, seqlen, nheads, headdim)  output, type of x
 //
 // All state tensors have one type, the type the state is kept in between tokens or chunks. Aliasing
 // as in selective_scan. Forward only.
@@ -65,7 +66,7 @@ struct SsdChunkScan {
 
   static Status check(const Args& args);
   static Problem describe(const Args& args);
-  // For y and for the states.
+  // For y. For states: that of the problem with the states' type as dtype.
   static ErrorBound error_bound(const Problem& problem);
 
   template <class P, class F>

@@ -1,0 +1,17 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// The sub-commands, one file each. add_<name>_command() declares the options; when the user calls
+// the command it runs and leaves its exit code (exit_code.h) behind.
+namespace hiss::app {
+
+void add_enhance_command(CLI::App& app, int& exit_code);
+
+// "Exit codes: ..." for the end of a help text.
+const char* exit_code_help();
+
+}  // namespace hiss::app

@@ -1,0 +1,69 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "hiss/ops/common.h"
+#include "hiss/status.h"
+#include "hiss/tensor.h"
+
+// The pieces that operators' check() and describe() are made of. Every error is kInvalidArgument
+// and reads "<tensor>: got <what it is>, want <what it should be>".
+namespace hiss::ops {
+
+// A dimension of a contract: its name there, and its size once another tensor has fixed it.
+struct Dim {
+  static constexpr int64_t kAny = -1;
+  std::string_view name;
+  int64_t size = kAny;
+};
+
+// Present, of one of the types and of this shape, in memory that can be addressed: not null unless
+// empty, aligned to its element, offsets within 64 bits.
+Status want_tensor(std::string_view name, const ConstTensorView& view,
+                   std::initializer_list<DType> types, std::initializer_list<Dim> shape);
+// The same, or absent.
+Status want_optional(std::string_view name, const ConstTensorView& view,
+                     std::initializer_list<DType> types, std::initializer_list<Dim> shape);
+
+// cu_seqlens and its contents, when present.
+Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t seqlen);
+// checkpoint_tokens and its contents, when present; cu_seqlens has been checked.
+Status want_checkpoint_tokens(const ConstTensorView& tokens, const ConstTensorView& cu_seqlens,
+                              int64_t seqlen, Direction direction);
+// state_indices and its contents, when present; without it, a slot for each row.
+Status want_state_indices(const ConstTensorView& indices, int64_t batch, int64_t nslots);
+// dt_min <= dt_max, neither NaN.
+Status want_dt_limit(float dt_min, float dt_max);
+
+struct Named {
+  std::string_view name;
+  ConstTensorView view;
+};
+// Elements of an output lie apart from one another and from those of every tensor of `others`.
+// Absent ones are skipped, and so is one of `may_be` that is the very same view.
+Status want_apart(const Named& output, std::initializer_list<Named> others,
+                  std::initializer_list<Named> may_be = {});
+
+// Sequences: rows of cu_seqlens, or of the batch without it.
+inline int64_t sequences(const ConstTensorView& cu_seqlens, int64_t batch) {
+  return cu_seqlens.present() ? cu_seqlens.shape[0] - 1 : batch;
+}
+
+// True when neighbours along `axis` are neighbours in memory, or there are none. Absent: true.
+inline bool dense_along(const ConstTensorView& view, int axis) {
+  return !view.present() || view.shape[axis] <= 1 || view.stride[axis] == 1;
+}
+// True when all elements along `axis` are one element in memory. Absent: true.
+inline bool constant_along(const ConstTensorView& view, int axis) {
+  return !view.present() || view.shape[axis] <= 1 || view.stride[axis] == 0;
+}
+
+// The common layout of (rows, tokens, channels) tensors; absent ones agree with any.
+Layout common_layout(std::initializer_list<ConstTensorView> views);
+
+}  // namespace hiss::ops
