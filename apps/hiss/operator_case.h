@@ -22,7 +22,6 @@ namespace hiss::app {
 struct StoredCase {
   std::string op;    // as written: "scan" or "selective_scan"
   std::string name;  // "op/case"
-  bool short_name = false;
   std::map<std::string, ConstTensorView, std::less<>> tensors;
   std::map<std::string, std::string, std::less<>> options;
 };
