@@ -11,7 +11,4 @@ namespace hiss::app {
 
 void add_enhance_command(CLI::App& app, int& exit_code);
 
-// "Exit codes: ..." for the end of a help text.
-const char* exit_code_help();
-
 }  // namespace hiss::app
