@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 
+#include "audio/files/unfinished_files.h"
 #include "hiss/status.h"
+#include "io/temporary_file.h"
 
 namespace hiss::audio {
 
@@ -18,8 +19,8 @@ namespace hiss::audio {
 class OutputFile {
  public:
   struct Options {
-    bool force = false;    // replace an existing file
-    std::string not_same;  // a file that must not be the target (the input), by identity
+    bool force = false;      // replace an existing file
+    std::string not_same{};  // a file that must not be the target (the input), by identity
   };
   // kAlreadyExists: there is such a file and no `force`. kInvalidArgument: a directory, a device,
   // or the same file as `not_same`. kNotFound: no such directory. kInternal: may not write there.
@@ -29,26 +30,21 @@ class OutputFile {
   OutputFile& operator=(OutputFile&& other) noexcept;
   ~OutputFile();
 
-  int fd() const { return fd_; }
+  int fd() const { return file_.descriptor(); }
   const std::string& path() const { return path_; }
   // kResourceExhausted: disk full. kInternal: the system said no, with its words.
   Status write(std::span<const std::byte> bytes);
-  // fsync, rename, fsync of the directory. kAlreadyExists: somebody made such a file meanwhile and
-  // there is no `force`; it is kept.
+  // fsync and rename. kAlreadyExists: somebody made such a file meanwhile and there is no `force`;
+  // it is kept.
   Status commit();
 
  private:
-  OutputFile() = default;
-  void discard() noexcept;
-  int fd_ = -1;
-  int slot_ = -1;  // in the registry of unfinished files
-  bool force_ = false;
+  OutputFile(std::string path, io::TemporaryFile file, int slot, bool force);
   std::string path_;  // as asked for
-  std::string target_, temporary_;
+  io::TemporaryFile file_;
+  int slot_;  // among the unfinished files
+  bool force_;
 };
-
-// What errno `error` means for a write to `path`, as a Status.
-Status write_error(const std::string& path, int error);
 
 // Removes the temporary files of every OutputFile that is not committed. Async-signal-safe: for a
 // handler that ends the process.
