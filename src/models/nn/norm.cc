@@ -1,0 +1,74 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "models/nn/norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hiss::models {
+
+void channel_sums(const float* x, int64_t cols, int64_t channels, int64_t stride, double* sums) {
+  double* __restrict sum = sums;
+  double* __restrict squares = sums + channels;
+  std::fill_n(sums, 2 * channels, 0.0);
+  for (int64_t w = 0; w < cols; ++w) {
+    const float* __restrict v = x + w * stride;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double d = v[c];
+      sum[c] += d;
+      squares[c] += d * d;
+    }
+  }
+}
+
+void finish_statistics(const double* sums, int64_t rows, int64_t channels, int64_t count,
+                       const float* weight, double epsilon, float* mean, float* scale) {
+  for (int64_t c = 0; c < channels; ++c) {
+    double sum = 0, squares = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      sum += sums[(2 * r) * channels + c];
+      squares += sums[(2 * r + 1) * channels + c];
+    }
+    const double m = sum / static_cast<double>(count);
+    const double variance = std::max(0.0, squares / static_cast<double>(count) - m * m);
+    mean[c] = static_cast<float>(m);
+    scale[c] = static_cast<float>(weight[c] / std::sqrt(variance + epsilon));
+  }
+}
+
+void norm_prelu(const NormPrelu& f, const float* in, int64_t in_stride, int64_t cols,
+                int64_t channels, float* out, int64_t out_stride) {
+  for (int64_t w = 0; w < cols; ++w) {
+    const float* x = in + w * in_stride;
+    float* y = out + w * out_stride;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float v = (x[c] - f.mean[c]) * f.scale[c] + f.bias[c];
+      y[c] = v >= 0 ? v : f.slope[c] * v;
+    }
+  }
+}
+
+void layer_norm_residual(const LayerNorm& norm, float* x, int64_t tokens, int64_t channels,
+                         const float* residual, int64_t residual_stride, float* out,
+                         int64_t out_stride) {
+  for (int64_t t = 0; t < tokens; ++t) {
+    float* v = x + t * channels;
+    double sum = 0;
+    for (int64_t c = 0; c < channels; ++c) sum += v[c] += norm.linear_bias[c];
+    const float mean = static_cast<float>(sum / static_cast<double>(channels));
+    double squares = 0;
+    for (int64_t c = 0; c < channels; ++c) {
+      v[c] -= mean;
+      squares += v[c] * v[c];
+    }
+    const double variance = squares / static_cast<double>(channels);
+    const float scale = static_cast<float>(1.0 / std::sqrt(variance + norm.epsilon));
+    const float* r = residual + t * residual_stride;
+    float* y = out + t * out_stride;
+    for (int64_t c = 0; c < channels; ++c)
+      y[c] = v[c] * scale * norm.weight[c] + norm.bias[c] + r[c];
+  }
+}
+
+}  // namespace hiss::models

@@ -1,0 +1,161 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "models/re_use/mamba.h"
+
+#include <algorithm>
+
+namespace hiss::models::re_use {
+namespace {
+
+constexpr int64_t kRunBytes = 256 << 10;  // of intermediates: half of a small core's L2
+
+}  // namespace
+
+int64_t run_tokens(const ReUseConfig& config) {
+  const int64_t e = config.expand * config.channels;
+  const int64_t floats_a_token = 4 * e + config.dt_rank + 2 * config.d_state;
+  const int64_t tokens = kRunBytes / (floats_a_token * static_cast<int64_t>(sizeof(float)));
+  return std::clamp<int64_t>(tokens / 16 * 16, 16, 1024);
+}
+
+MambaScratch MambaScratch::carve(Carver& carver, const ReUseConfig& config,
+                                 size_t workspace_bytes) {
+  const int64_t n = run_tokens(config), e = config.expand * config.channels;
+  MambaScratch s;
+  s.xz = carver.take<float>(n * 2 * e);
+  s.u = carver.take<float>(n * e);
+  s.dt_B_C = carver.take<float>(n * (config.dt_rank + 2 * config.d_state));
+  s.dt = carver.take<float>(n * e);
+  s.conv_state = carver.take<float>((config.d_conv - 1) * e);
+  s.scan_state = carver.take<float>(e * config.d_state);
+  s.workspace = {carver.take<std::byte>(static_cast<int64_t>(workspace_bytes)), workspace_bytes};
+  return s;
+}
+
+Result<MambaPlan> MambaPlan::create(const Context& context, const ReUseConfig& config,
+                                    int64_t seqlen, Direction direction, Precision precision) {
+  MambaPlan plan;
+  plan.d_ = config.channels;
+  plan.e_ = config.expand * config.channels;
+  plan.n_ = config.d_state;
+  plan.r_ = config.dt_rank;
+  plan.k_ = config.d_conv;
+  plan.seqlen_ = seqlen;
+  plan.tokens_ = run_tokens(config);
+  plan.direction_ = direction;
+  plan.precision_ = precision;
+  if (seqlen >= plan.tokens_) {
+    HISS_ASSIGN_OR_RETURN(plan.whole_, plan.choose(context, plan.tokens_));
+  }
+  if (const int64_t rest = seqlen % plan.tokens_; rest != 0) {
+    HISS_ASSIGN_OR_RETURN(plan.rest_, plan.choose(context, rest));
+  }
+  return plan;
+}
+
+Result<MambaPlan::Kernels> MambaPlan::choose(const Context& context, int64_t n) const {
+  const Mamba no_weights;
+  const MambaScratch no_scratch;
+  const auto conv = CausalConv1d::describe(conv_args(no_weights, n, no_scratch));
+  const auto scan = SelectiveScan::describe(scan_args(no_weights, n, no_scratch));
+  HISS_ASSIGN_OR_RETURN(Plan<CausalConv1d> conv_plan, plan<CausalConv1d>(context, conv));
+  HISS_ASSIGN_OR_RETURN(Plan<SelectiveScan> scan_plan, plan<SelectiveScan>(context, scan));
+  return Kernels{conv_plan, scan_plan};
+}
+
+size_t MambaPlan::workspace_bytes() const {
+  size_t bytes = 0;
+  for (const auto* kernels : {&whole_, &rest_})
+    if (kernels->has_value())
+      bytes =
+          std::max({bytes, (*kernels)->conv.workspace_bytes(), (*kernels)->scan.workspace_bytes()});
+  return bytes;
+}
+
+void MambaPlan::add_kernels(std::set<std::string>& names) const {
+  for (const auto* kernels : {&whole_, &rest_})
+    if (kernels->has_value()) {
+      names.emplace((*kernels)->conv.kernel());
+      names.emplace((*kernels)->scan.kernel());
+    }
+}
+
+// u = SiLU(causal_conv1d(x)), x being the first half of xz.
+CausalConv1d::Args MambaPlan::conv_args(const Mamba& w, int64_t n, const MambaScratch& s) const {
+  constexpr DType f32 = DType::kF32;
+  CausalConv1d::Args args;
+  args.x = {s.xz, f32, {1, n, e_}, {n * 2 * e_, 2 * e_, 1}};
+  args.weight = {w.conv1d_weight, f32, {e_, k_}};
+  args.bias = {w.conv1d_bias, f32, {e_}};
+  args.initial_state = {s.conv_state, f32, {1, k_ - 1, e_}};
+  args.final_state = {s.conv_state, f32, {1, k_ - 1, e_}};
+  args.y = {s.u, f32, {1, n, e_}};
+  args.activation = Activation::kSilu;
+  args.direction = direction_;
+  args.precision = precision_;
+  return args;
+}
+
+// y = scan(u, dt, A, B, C, D) * SiLU(z), z being the second half of xz; y takes the place of u.
+SelectiveScan::Args MambaPlan::scan_args(const Mamba& w, int64_t n, const MambaScratch& s) const {
+  constexpr DType f32 = DType::kF32;
+  const int64_t row = r_ + 2 * n_;
+  SelectiveScan::Args args;
+  args.u = {s.u, f32, {1, n, e_}};
+  args.dt = {s.dt, f32, {1, n, e_}};
+  args.A = {w.A, f32, {e_, n_}};
+  args.B = {s.dt_B_C + r_, f32, {1, n, 1, n_}, {n * row, row, n_, 1}};
+  args.C = {s.dt_B_C + r_ + n_, f32, {1, n, 1, n_}, {n * row, row, n_, 1}};
+  args.D = {w.D, f32, {e_}};
+  args.z = {s.xz + e_, f32, {1, n, e_}, {n * 2 * e_, 2 * e_, 1}};
+  args.dt_bias = {w.dt_proj_bias, f32, {e_}};
+  args.initial_state = {s.scan_state, f32, {1, e_, n_}};
+  args.final_state = {s.scan_state, f32, {1, e_, n_}};
+  args.y = {s.u, f32, {1, n, e_}};
+  args.dt_softplus = true;
+  args.direction = direction_;
+  args.precision = precision_;
+  return args;
+}
+
+Status MambaPlan::run_part(const Mamba& w, const Kernels& kernels, const ConstMatrix& x,
+                           const Matrix& y, const MambaScratch& s) const {
+  const int64_t n = x.rows, row = r_ + 2 * n_;
+  const Launch launch{.workspace = s.workspace};
+  const Matrix dt_B_C{s.dt_B_C, n, row, row};
+  StageClock clock(s.times);
+
+  HISS_RETURN_IF_ERROR(
+      matrix_product(x, {w.in_proj, d_, 2 * e_, 2 * e_}, {s.xz, n, 2 * e_, 2 * e_}));
+  clock.lap(Stage::kInProj);
+  HISS_RETURN_IF_ERROR(kernels.conv.run(conv_args(w, n, s), launch));
+  clock.lap(Stage::kConv);
+  HISS_RETURN_IF_ERROR(matrix_product({s.u, n, e_, e_}, {w.x_proj, e_, row, row}, dt_B_C));
+  clock.lap(Stage::kXProj);
+  HISS_RETURN_IF_ERROR(
+      matrix_product({s.dt_B_C, n, r_, row}, {w.dt_proj_weight, r_, e_, e_}, {s.dt, n, e_, e_}));
+  clock.lap(Stage::kDtProj);
+  HISS_RETURN_IF_ERROR(kernels.scan.run(scan_args(w, n, s), launch));
+  clock.lap(Stage::kScan);
+  HISS_RETURN_IF_ERROR(matrix_product({s.u, n, e_, e_}, {w.out_proj, e_, d_, d_}, y, Write::kAdd));
+  clock.lap(Stage::kOutProj);
+  return {};
+}
+
+Status MambaPlan::run(const Mamba& w, const ConstMatrix& x, const Matrix& y,
+                      const MambaScratch& scratch) const {
+  std::fill_n(scratch.conv_state, (k_ - 1) * e_, 0.0f);
+  std::fill_n(scratch.scan_state, e_ * n_, 0.0f);
+  for (int64_t done = 0; done < seqlen_;) {
+    const int64_t n = std::min(tokens_, seqlen_ - done);
+    const int64_t first = direction_ == Direction::kForward ? done : seqlen_ - done - n;
+    HISS_RETURN_IF_ERROR(run_part(w, n == tokens_ ? *whole_ : *rest_,
+                                  {x.data + first * x.stride, n, d_, x.stride},
+                                  {y.data + first * y.stride, n, d_, y.stride}, scratch));
+    done += n;
+  }
+  return {};
+}
+
+}  // namespace hiss::models::re_use

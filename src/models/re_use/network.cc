@@ -1,0 +1,147 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "models/re_use/network.h"
+
+#include <algorithm>
+#include <set>
+
+namespace hiss::models::re_use {
+namespace {
+
+// Copies of what a run passes by, for --dump.
+class Recorder {
+ public:
+  explicit Recorder(Activations* activations) : activations_(activations) {}
+
+  // [T, F] as [F, T].
+  void spectrum(const char* name, const float* values, const Shape& shape) {
+    transposed(name, values, shape.frames, shape.bins, {shape.bins, shape.frames});
+  }
+  // [T', F', d] as [d, T', F'].
+  void tokens(const std::string& name, const Map& map) {
+    transposed(name, map.data, map.rows * map.cols, map.channels,
+               {map.channels, map.rows, map.cols});
+  }
+
+ private:
+  void transposed(const std::string& name, const float* values, int64_t rows, int64_t cols,
+                  std::vector<int64_t> shape) {
+    if (activations_ == nullptr) return;
+    Activations::Tensor& tensor = activations_->tensors[name];
+    tensor.shape = std::move(shape);
+    tensor.values.resize(static_cast<size_t>(rows * cols));
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < cols; ++c)
+        tensor.values[static_cast<size_t>(c * rows + r)] = values[r * cols + c];
+  }
+
+  Activations* activations_;
+};
+
+Status check(const SpectrumBatch& s) {
+  constexpr int64_t kLargest = int64_t{1} << 31;  // frames, bins: so that sizes never overflow
+  if (s.batch < 0 || s.frames < 0 || s.bins < 0 || s.frames > kLargest || s.bins > kLargest)
+    return InvalidArgument("spectrum: got [" + std::to_string(s.batch) + ", " +
+                           std::to_string(s.frames) + ", " + std::to_string(s.bins) +
+                           "], want sizes from 0 to 2^31");
+  if (s.batch * s.frames * s.bins > 0 && (s.log_magnitude == nullptr || s.phase == nullptr))
+    return InvalidArgument("spectrum: log_magnitude or phase is null");
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReUse>> Network::create(const ReUseConfig& config, Weights weights,
+                                               Context& context, Precision precision) {
+  std::unique_ptr<Network> network(new Network(config, std::move(weights), context, precision));
+  // Chosen again for each shape; choosing once now tells early when nothing can run.
+  const int64_t n = run_tokens(config);
+  HISS_ASSIGN_OR_RETURN(network->plan_, TFMambaPlan::create(context, config, n, n, precision));
+  return std::unique_ptr<ReUse>(std::move(network));
+}
+
+std::vector<std::string> Network::kernels() const {
+  std::set<std::string> names;
+  plan_.add_kernels(names);
+  return {names.begin(), names.end()};
+}
+
+void Network::measure(StageTimes* times) {
+  times_ = times;
+  shape_ = {};
+}
+
+size_t Network::lay_out(const Shape& shape, std::byte* memory) {
+  Executor& executor = context_.executor();
+  Carver common(memory);
+  tokens_ = common.map(shape.token_rows, shape.token_cols, shape.channels);
+  // Encoder, blocks and decoders run one after the other in the same memory.
+  std::byte* shared = memory == nullptr ? nullptr : memory + common.bytes();
+  Carver encoder(shared), blocks(shared), decoder(shared);
+  encoder_ = EncoderBuffers::carve(encoder, shape, executor);
+  sequences_.clear();
+  for (int worker = 0; worker < executor.workers(); ++worker) {
+    sequences_.push_back(SequenceScratch::carve(
+        blocks, config_, std::max(shape.token_rows, shape.token_cols), plan_.workspace_bytes()));
+    sequences_.back().mamba.times = times_ == nullptr ? nullptr : times_ + worker;
+  }
+  decoder_ = DecoderBuffers::carve(decoder, shape, executor);
+  return common.bytes() + std::max({encoder.bytes(), blocks.bytes(), decoder.bytes()});
+}
+
+Status Network::prepare(const Shape& shape) {
+  if (shape == shape_) return {};
+  shape_ = {};
+  HISS_ASSIGN_OR_RETURN(plan_, TFMambaPlan::create(context_, config_, shape.token_rows,
+                                                   shape.token_cols, precision_));
+  const size_t bytes = lay_out(shape, nullptr);
+  if (bytes > memory_.capacity()) {
+    memory_ = Arena();
+    HISS_ASSIGN_OR_RETURN(memory_, Arena::create(bytes));
+  }
+  memory_.reset();
+  lay_out(shape, memory_.take<std::byte>(static_cast<int64_t>(bytes)).data());
+  shape_ = shape;
+  return {};
+}
+
+Status Network::run(const SpectrumBatch& spectrum, Activations* dump) {
+  HISS_RETURN_IF_ERROR(check(spectrum));
+  const int64_t item = spectrum.frames * spectrum.bins;
+  if (item == 0) return {};
+  HISS_RETURN_IF_ERROR(prepare(Shape::of(spectrum.frames, spectrum.bins, config_)));
+  for (int64_t b = 0; b < spectrum.batch; ++b)
+    HISS_RETURN_IF_ERROR(run_item(spectrum.log_magnitude + b * item, spectrum.phase + b * item,
+                                  b == 0 ? dump : nullptr));
+  return {};
+}
+
+Status Network::run_item(float* log_magnitude, float* phase, Activations* dump) {
+  Recorder record(dump);
+  record.spectrum("log_magnitude", log_magnitude, shape_);
+  record.spectrum("phase", phase, shape_);
+
+  StageClock encoder_clock(times_);
+  HISS_RETURN_IF_ERROR(
+      encode(weights_.dense_encoder, shape_, log_magnitude, phase, encoder_, tokens_));
+  encoder_clock.lap(Stage::kEncoder);
+  record.tokens("encoder_out", tokens_);
+
+  for (size_t b = 0; b < weights_.TSMamba.size(); ++b) {
+    HISS_RETURN_IF_ERROR(plan_.run(weights_.TSMamba[b], tokens_, sequences_, context_.executor()));
+    record.tokens("block_" + std::to_string(b) + "_out", tokens_);
+  }
+
+  StageClock decoder_clock(times_);
+  HISS_RETURN_IF_ERROR(
+      decode_mask(weights_.mask_decoder, shape_, tokens_, decoder_, log_magnitude));
+  HISS_RETURN_IF_ERROR(decode_phase(weights_.phase_decoder, shape_, tokens_, decoder_, phase));
+  decoder_clock.lap(Stage::kDecoders);
+
+  record.spectrum("out_log_magnitude", log_magnitude, shape_);
+  record.spectrum("out_phase", phase, shape_);
+  return {};
+}
+
+}  // namespace hiss::models::re_use
