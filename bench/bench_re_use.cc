@@ -18,7 +18,7 @@
 #include <random>
 
 #include "models/re_use/network.h"
-#include "random_checkpoint.h"
+#include "models/random_checkpoint.h"
 
 namespace hiss::models::re_use {
 namespace {

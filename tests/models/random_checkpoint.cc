@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "random_checkpoint.h"
+#include "models/random_checkpoint.h"
 
 #include <cmath>
 #include <random>
