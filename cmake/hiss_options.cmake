@@ -14,14 +14,16 @@ function(hiss_compile_options target)
 endfunction()
 set(HISS_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
-# hiss_add_test(name source...): a GoogleTest program that knows where the golden files are.
+# hiss_add_test(name source...): a GoogleTest program that knows where the golden files are. Its tests
+# carry the folder's name as label: ctest -L audio.
 function(hiss_add_test name)
   add_executable(${name} ${ARGN})
   hiss_compile_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE HISS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE hiss hiss_test_support GTest::gmock GTest::gtest_main)
+  get_filename_component(area ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   # Sanitizers or not, asking for more memory than there is is an error to report, not one to die of.
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
+    PROPERTIES LABELS ${area} ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
 endfunction()

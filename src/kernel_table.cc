@@ -9,6 +9,21 @@
 namespace hiss {
 
 // src/cpu: <isa>::<op>::<algorithm>
+#define HISS_DECLARE_CPU_ROWS(isa)                   \
+  namespace cpu::isa::causal_conv1d {                \
+  extern const Kernel<CausalConv1d> lanes_over_dim;  \
+  extern const Kernel<CausalConv1d> lanes_over_time; \
+  }                                                  \
+  namespace cpu::isa::selective_scan {               \
+  extern const Kernel<SelectiveScan> lanes_over_dim; \
+  }
+#if defined(__x86_64__)
+HISS_DECLARE_CPU_ROWS(avx512)
+HISS_DECLARE_CPU_ROWS(avx2)
+HISS_DECLARE_CPU_ROWS(sse4)
+#elif defined(__aarch64__)
+HISS_DECLARE_CPU_ROWS(neon)
+#endif
 
 // src/ref: <op>
 namespace ref {
@@ -22,7 +37,18 @@ extern const Kernel<SelectiveStateUpdate> selective_state_update;
 template <>
 std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
   static constexpr const Kernel<CausalConv1d>* table[] = {
-      &ref::causal_conv1d,
+#if defined(__x86_64__)
+    &cpu::avx512::causal_conv1d::lanes_over_dim,
+    &cpu::avx512::causal_conv1d::lanes_over_time,
+    &cpu::avx2::causal_conv1d::lanes_over_dim,
+    &cpu::avx2::causal_conv1d::lanes_over_time,
+    &cpu::sse4::causal_conv1d::lanes_over_dim,
+    &cpu::sse4::causal_conv1d::lanes_over_time,
+#elif defined(__aarch64__)
+    &cpu::neon::causal_conv1d::lanes_over_dim,
+    &cpu::neon::causal_conv1d::lanes_over_time,
+#endif
+    &ref::causal_conv1d,
   };
   return table;
 }
@@ -38,7 +64,14 @@ std::span<const Kernel<CausalConv1dUpdate>* const> kernels<CausalConv1dUpdate>()
 template <>
 std::span<const Kernel<SelectiveScan>* const> kernels<SelectiveScan>() {
   static constexpr const Kernel<SelectiveScan>* table[] = {
-      &ref::selective_scan,
+#if defined(__x86_64__)
+    &cpu::avx512::selective_scan::lanes_over_dim,
+    &cpu::avx2::selective_scan::lanes_over_dim,
+    &cpu::sse4::selective_scan::lanes_over_dim,
+#elif defined(__aarch64__)
+    &cpu::neon::selective_scan::lanes_over_dim,
+#endif
+    &ref::selective_scan,
   };
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "exit_code.h"
+#include "hiss/version.h"
 
 namespace hiss::app {
 namespace {

@@ -16,12 +16,12 @@
 namespace hiss {
 
 struct EnhancerOptions {
-  std::string model;           // a .safetensors file, or a directory that holds one and config.json
+  std::string model{};         // a .safetensors file, or a directory that holds one and config.json
   double chunk_seconds = 5.0;  // one model window; > 0
   double overlap = 0.05;       // part of a window shared with the next, 0 ... 0.5
   double strength = 1.0;       // 0: the input, to the bit; 1: the model's output; between: a mix
   Precision precision = Precision::kStandard;
-  ContextOptions context;
+  ContextOptions context{};
 };
 
 class EnhancerSession;

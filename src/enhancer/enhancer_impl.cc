@@ -4,6 +4,7 @@
 #include "enhancer/enhancer_impl.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <string>
 #include <utility>
@@ -161,7 +162,9 @@ class ReUseEnhancer final : public Enhancer {
     if (waveform.empty()) return InvalidArgument("waveform: got no samples");
     HISS_ASSIGN_OR_RETURN(Window window, open_window(sample_rate));
     const int64_t n = static_cast<int64_t>(waveform.size());
-    std::vector<float> samples(waveform.begin(), waveform.end());
+    std::vector<float> samples(n);
+    std::ranges::transform(waveform, samples.begin(),
+                           [](float x) { return std::isfinite(x) ? x : 0.0f; });
     Activations activations;
     activations.tensors["waveform"] = {{n}, samples};
     HISS_RETURN_IF_ERROR(window.run(1, n, samples.data(), &activations));
@@ -176,6 +179,7 @@ class ReUseEnhancer final : public Enhancer {
                              std::to_string(kLowestRate) + " ... " + std::to_string(kHighestRate));
     }
     const models::ReUseConfig& config = model_->config();
+    if (config.sampling_rate < 1) return InvalidArgument("stft_cfg.sampling_rate: want at least 1");
     const StftSizes base{.n_fft = config.n_fft, .hop = config.hop_size, .win = config.win_size};
     HISS_ASSIGN_OR_RETURN(Stft stft,
                           Stft::create(StftSizes::scaled(base, config.sampling_rate, sample_rate)));

@@ -13,6 +13,7 @@
 
 #include "hiss/status.h"
 #include "hiss/tensor.h"
+#include "io/output_file.h"
 
 namespace hiss::io {
 
@@ -49,9 +50,11 @@ class Safetensors {
 };
 
 // Writes dense copies of the tensors (strided views are gathered), the widest elements first so
-// that all are aligned. The file appears under its name only when complete; one that is there is
-// replaced. kInvalidArgument: a name that is no UTF-8 or is "__metadata__", an absent view.
-// kNotFound, kResourceExhausted, kInternal: the system said no.
+// that all are aligned. kInvalidArgument: a name that is no UTF-8 or is "__metadata__", an absent
+// view. Else OutputFile's errors. The caller commits the file.
+Status write_safetensors(OutputFile& file, const std::map<std::string, ConstTensorView>& tensors,
+                         const std::map<std::string, std::string>& metadata = {});
+// The same under a name; a file that is there is replaced once the new one is complete.
 Status write_safetensors(const std::string& path,
                          const std::map<std::string, ConstTensorView>& tensors,
                          const std::map<std::string, std::string>& metadata = {});

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "io/json.h"
+#include "io/output_file.h"
 #include "io/safetensors.h"
-#include "io/temporary_file.h"
 
 namespace hiss::io {
 namespace {
@@ -16,12 +16,12 @@ namespace {
 using Named = std::pair<const std::string, ConstTensorView>;
 
 // Row-major order whatever the strides, through a buffer of bounded size.
-Status write_elements(const ConstTensorView& view, TemporaryFile* file) {
+Status write_elements(const ConstTensorView& view, OutputFile* file) {
   const int64_t size = size_of(view.dtype);
   const int64_t total = view.elements();
   const auto* base = static_cast<const std::byte*>(view.data);
   if (total == 0) return {};
-  if (view.contiguous()) return file->write(base, static_cast<size_t>(total * size));
+  if (view.contiguous()) return file->write({base, static_cast<size_t>(total * size)});
 
   std::vector<std::byte> buffer(size_t{1} << 16);
   std::array<int64_t, kMaxRank> index{};
@@ -32,12 +32,12 @@ Status write_elements(const ConstTensorView& view, TemporaryFile* file) {
     std::memcpy(buffer.data() + used, base + offset * size, static_cast<size_t>(size));
     used += static_cast<size_t>(size);
     if (used == buffer.size())
-      HISS_RETURN_IF_ERROR(file->write(buffer.data(), std::exchange(used, 0)));
+      HISS_RETURN_IF_ERROR(file->write(std::span(buffer).first(std::exchange(used, 0))));
     for (int axis = view.rank - 1; axis >= 0 && ++index[axis] == view.shape[axis]; --axis) {
       index[axis] = 0;
     }
   }
-  return file->write(buffer.data(), used);
+  return file->write(std::span(buffer).first(used));
 }
 
 Result<std::string> make_header(const std::vector<const Named*>& tensors,
@@ -67,8 +67,7 @@ Result<std::string> make_header(const std::vector<const Named*>& tensors,
 
 }  // namespace
 
-Status write_safetensors(const std::string& path,
-                         const std::map<std::string, ConstTensorView>& tensors,
+Status write_safetensors(OutputFile& file, const std::map<std::string, ConstTensorView>& tensors,
                          const std::map<std::string, std::string>& metadata) {
   std::vector<const Named*> order;
   for (const Named& tensor : tensors) order.push_back(&tensor);
@@ -76,11 +75,18 @@ Status write_safetensors(const std::string& path,
     return size_of(a->second.dtype) > size_of(b->second.dtype);
   });
   HISS_ASSIGN_OR_RETURN(const std::string header, make_header(order, metadata));
-  HISS_ASSIGN_OR_RETURN(TemporaryFile file, TemporaryFile::create(path));
   const uint64_t header_bytes = header.size();
-  HISS_RETURN_IF_ERROR(file.write(&header_bytes, sizeof(header_bytes)));
-  HISS_RETURN_IF_ERROR(file.write(header.data(), header.size()));
+  HISS_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&header_bytes, 1))));
+  HISS_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(header))));
   for (const Named* tensor : order) HISS_RETURN_IF_ERROR(write_elements(tensor->second, &file));
+  return {};
+}
+
+Status write_safetensors(const std::string& path,
+                         const std::map<std::string, ConstTensorView>& tensors,
+                         const std::map<std::string, std::string>& metadata) {
+  HISS_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path, {.force = true, .not_same = {}}));
+  HISS_RETURN_IF_ERROR(write_safetensors(file, tensors, metadata));
   return file.commit();
 }
 

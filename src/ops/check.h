@@ -44,10 +44,14 @@ struct Named {
   std::string_view name;
   ConstTensorView view;
 };
-// Elements of an output lie apart from one another and from those of every tensor of `others`.
-// Absent ones are skipped, and so is one of `may_be` that is the very same view.
-Status want_apart(const Named& output, std::initializer_list<Named> others,
-                  std::initializer_list<Named> may_be = {});
+struct Pair {
+  std::string_view output, other;
+};
+// Elements of each output lie apart from one another, and from those of every input and of every
+// other output. Absent tensors are skipped, and so is a pair of `may_be_same` that is the very same
+// view.
+Status want_apart(std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
+                  std::initializer_list<Pair> may_be_same = {});
 
 // Sequences: rows of cu_seqlens, or of the batch without it.
 inline int64_t sequences(const ConstTensorView& cu_seqlens, int64_t batch) {

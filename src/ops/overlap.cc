@@ -91,22 +91,28 @@ bool same_view(const ConstTensorView& a, const ConstTensorView& b) {
 
 }  // namespace
 
-Status want_apart(const Named& output, std::initializer_list<Named> others,
-                  std::initializer_list<Named> may_be) {
-  if (output.view.elements() == 0) return {};
-  const Footprint written = footprint(output.view);
-  if (!nested(written))
-    return InvalidArgument(std::string(output.name) + ": got " + to_string(output.view) +
-                           " with strides that interleave or repeat elements, want an output "
-                           "whose every axis steps over the finer ones");
-  const auto check = [&](const Named& other) -> Status {
-    if (other.view.elements() == 0 || apart(written, footprint(other.view))) return {};
-    return InvalidArgument(std::string(output.name) + ": got memory that overlaps " +
-                           std::string(other.name) + ", want memory of its own");
-  };
-  for (const Named& other : others) HISS_RETURN_IF_ERROR(check(other));
-  for (const Named& other : may_be)
-    if (!same_view(output.view, other.view)) HISS_RETURN_IF_ERROR(check(other));
+Status want_apart(std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
+                  std::initializer_list<Pair> may_be_same) {
+  for (const Named* output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->view.elements() == 0) continue;
+    const Footprint written = footprint(output->view);
+    if (!nested(written))
+      return InvalidArgument(std::string(output->name) + ": got " + to_string(output->view) +
+                             " with strides that interleave or repeat elements, want an output "
+                             "whose every axis steps over the finer ones");
+    const auto check = [&](const Named& other) -> Status {
+      if (other.view.elements() == 0 || apart(written, footprint(other.view))) return {};
+      for (const Pair& pair : may_be_same)
+        if (pair.output == output->name && pair.other == other.name &&
+            same_view(output->view, other.view))
+          return {};
+      return InvalidArgument(std::string(output->name) + ": got memory that overlaps " +
+                             std::string(other.name) + ", want memory of its own");
+    };
+    for (const Named& input : inputs) HISS_RETURN_IF_ERROR(check(input));
+    for (const Named* next = output + 1; next != outputs.end(); ++next)
+      HISS_RETURN_IF_ERROR(check(*next));
+  }
   return {};
 }
 

@@ -53,44 +53,20 @@ Status check_shapes(const SelectiveScan::Args& a) {
 
 Status SelectiveScan::check(const Args& a) {
   HISS_RETURN_IF_ERROR(check_shapes(a));
-  HISS_RETURN_IF_ERROR(want_apart({"y", a.y},
-                                  {{"dt", a.dt},
-                                   {"A", a.A},
-                                   {"B", a.B},
-                                   {"C", a.C},
-                                   {"D", a.D},
-                                   {"dt_bias", a.dt_bias},
-                                   {"initial_state", a.initial_state},
-                                   {"final_state", a.final_state},
-                                   {"checkpoint_states", a.checkpoint_states},
-                                   {"checkpoint_tokens", a.checkpoint_tokens},
-                                   {"cu_seqlens", a.cu_seqlens}},
-                                  {{"u", a.u}, {"z", a.z}}));
-  HISS_RETURN_IF_ERROR(want_apart({"final_state", a.final_state},
-                                  {{"u", a.u},
-                                   {"dt", a.dt},
-                                   {"A", a.A},
-                                   {"B", a.B},
-                                   {"C", a.C},
-                                   {"D", a.D},
-                                   {"z", a.z},
-                                   {"dt_bias", a.dt_bias},
-                                   {"checkpoint_states", a.checkpoint_states},
-                                   {"checkpoint_tokens", a.checkpoint_tokens},
-                                   {"cu_seqlens", a.cu_seqlens}},
-                                  {{"initial_state", a.initial_state}}));
-  return want_apart({"checkpoint_states", a.checkpoint_states},
-                    {{"u", a.u},
-                     {"dt", a.dt},
-                     {"A", a.A},
-                     {"B", a.B},
-                     {"C", a.C},
-                     {"D", a.D},
-                     {"z", a.z},
-                     {"dt_bias", a.dt_bias},
-                     {"initial_state", a.initial_state},
-                     {"checkpoint_tokens", a.checkpoint_tokens},
-                     {"cu_seqlens", a.cu_seqlens}});
+  return want_apart(
+      {{"u", a.u},
+       {"dt", a.dt},
+       {"A", a.A},
+       {"B", a.B},
+       {"C", a.C},
+       {"D", a.D},
+       {"z", a.z},
+       {"dt_bias", a.dt_bias},
+       {"initial_state", a.initial_state},
+       {"checkpoint_tokens", a.checkpoint_tokens},
+       {"cu_seqlens", a.cu_seqlens}},
+      {{"y", a.y}, {"final_state", a.final_state}, {"checkpoint_states", a.checkpoint_states}},
+      {{"y", "u"}, {"y", "z"}, {"final_state", "initial_state"}});
 }
 
 SelectiveScan::Problem SelectiveScan::describe(const Args& a) {

@@ -45,36 +45,16 @@ Status check_shapes(const SelectiveStateUpdate::Args& a) {
 
 Status SelectiveStateUpdate::check(const Args& a) {
   HISS_RETURN_IF_ERROR(check_shapes(a));
-  HISS_RETURN_IF_ERROR(want_apart({"y", a.y}, {{"x", a.x},
-                                               {"dt", a.dt},
-                                               {"A", a.A},
-                                               {"B", a.B},
-                                               {"C", a.C},
-                                               {"D", a.D},
-                                               {"z", a.z},
-                                               {"dt_bias", a.dt_bias},
-                                               {"state", a.state},
-                                               {"state_indices", a.state_indices},
-                                               {"snapshots", a.snapshots}}));
-  HISS_RETURN_IF_ERROR(want_apart({"state", a.state}, {{"x", a.x},
-                                                       {"dt", a.dt},
-                                                       {"A", a.A},
-                                                       {"B", a.B},
-                                                       {"C", a.C},
-                                                       {"D", a.D},
-                                                       {"z", a.z},
-                                                       {"dt_bias", a.dt_bias},
-                                                       {"state_indices", a.state_indices},
-                                                       {"snapshots", a.snapshots}}));
-  return want_apart({"snapshots", a.snapshots}, {{"x", a.x},
-                                                 {"dt", a.dt},
-                                                 {"A", a.A},
-                                                 {"B", a.B},
-                                                 {"C", a.C},
-                                                 {"D", a.D},
-                                                 {"z", a.z},
-                                                 {"dt_bias", a.dt_bias},
-                                                 {"state_indices", a.state_indices}});
+  return want_apart({{"x", a.x},
+                     {"dt", a.dt},
+                     {"A", a.A},
+                     {"B", a.B},
+                     {"C", a.C},
+                     {"D", a.D},
+                     {"z", a.z},
+                     {"dt_bias", a.dt_bias},
+                     {"state_indices", a.state_indices}},
+                    {{"y", a.y}, {"state", a.state}, {"snapshots", a.snapshots}});
 }
 
 SelectiveStateUpdate::Problem SelectiveStateUpdate::describe(const Args& a) {

@@ -73,44 +73,20 @@ Status check_shapes(const SsdChunkScan::Args& a) {
 
 Status SsdChunkScan::check(const Args& a) {
   HISS_RETURN_IF_ERROR(check_shapes(a));
-  HISS_RETURN_IF_ERROR(want_apart({"y", a.y},
-                                  {{"dt", a.dt},
-                                   {"A", a.A},
-                                   {"B", a.B},
-                                   {"C", a.C},
-                                   {"D", a.D},
-                                   {"dt_bias", a.dt_bias},
-                                   {"initial_states", a.initial_states},
-                                   {"final_states", a.final_states},
-                                   {"checkpoint_states", a.checkpoint_states},
-                                   {"checkpoint_tokens", a.checkpoint_tokens},
-                                   {"cu_seqlens", a.cu_seqlens}},
-                                  {{"x", a.x}, {"z", a.z}}));
-  HISS_RETURN_IF_ERROR(want_apart({"final_states", a.final_states},
-                                  {{"x", a.x},
-                                   {"dt", a.dt},
-                                   {"A", a.A},
-                                   {"B", a.B},
-                                   {"C", a.C},
-                                   {"D", a.D},
-                                   {"z", a.z},
-                                   {"dt_bias", a.dt_bias},
-                                   {"checkpoint_states", a.checkpoint_states},
-                                   {"checkpoint_tokens", a.checkpoint_tokens},
-                                   {"cu_seqlens", a.cu_seqlens}},
-                                  {{"initial_states", a.initial_states}}));
-  return want_apart({"checkpoint_states", a.checkpoint_states},
-                    {{"x", a.x},
-                     {"dt", a.dt},
-                     {"A", a.A},
-                     {"B", a.B},
-                     {"C", a.C},
-                     {"D", a.D},
-                     {"z", a.z},
-                     {"dt_bias", a.dt_bias},
-                     {"initial_states", a.initial_states},
-                     {"checkpoint_tokens", a.checkpoint_tokens},
-                     {"cu_seqlens", a.cu_seqlens}});
+  return want_apart(
+      {{"x", a.x},
+       {"dt", a.dt},
+       {"A", a.A},
+       {"B", a.B},
+       {"C", a.C},
+       {"D", a.D},
+       {"z", a.z},
+       {"dt_bias", a.dt_bias},
+       {"initial_states", a.initial_states},
+       {"checkpoint_tokens", a.checkpoint_tokens},
+       {"cu_seqlens", a.cu_seqlens}},
+      {{"y", a.y}, {"final_states", a.final_states}, {"checkpoint_states", a.checkpoint_states}},
+      {{"y", "x"}, {"y", "z"}, {"final_states", "initial_states"}});
 }
 
 SsdChunkScan::Problem SsdChunkScan::describe(const Args& a) {

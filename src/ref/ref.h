@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/float16.h"
+#include "core/element.h"
 #include "hiss/executor.h"
 #include "hiss/kernel.h"
 #include "hiss/tensor.h"
@@ -17,47 +17,24 @@
 namespace hiss::ref {
 
 // Element v(i, j, ...), exactly.
-template <class... Index>
-double at(const ConstTensorView& v, Index... index) {
-  int64_t offset = 0;
-  int axis = 0;
-  ((offset += index * v.stride[axis++]), ...);
-  switch (v.dtype) {
-    case DType::kBF16:
-      return float_from_bf16(v.as<uint16_t>()[offset]);
-    case DType::kF16:
-      return float_from_f16(v.as<uint16_t>()[offset]);
-    default:
-      return v.as<float>()[offset];
-  }
+template <class... I>
+double at(const ConstTensorView& v, I... i) {
+  return load_element(v, offset_of(v, Index{i...}));
 }
 
 // An optional element.
-template <class... Index>
-double at_or(double otherwise, const ConstTensorView& v, Index... index) {
-  return v.present() ? at(v, index...) : otherwise;
+template <class... I>
+double at_or(double otherwise, const ConstTensorView& v, I... i) {
+  return v.present() ? at(v, i...) : otherwise;
 }
 
 // v(i, j, ...) = value, rounded to the type of v.
-template <class... Index>
-void put(double value, const TensorView& v, Index... index) {
-  int64_t offset = 0;
-  int axis = 0;
-  ((offset += index * v.stride[axis++]), ...);
-  const float rounded = static_cast<float>(value);
-  switch (v.dtype) {
-    case DType::kBF16:
-      v.as<uint16_t>()[offset] = bf16_from_float(rounded);
-      break;
-    case DType::kF16:
-      v.as<uint16_t>()[offset] = f16_from_float(rounded);
-      break;
-    default:
-      v.as<float>()[offset] = rounded;
-  }
+template <class... I>
+void put(double value, const TensorView& v, I... i) {
+  store_element(v, offset_of(v, Index{i...}), value);
 }
 
-// What value becomes when it is stored in a tensor of this type.
+// What a value becomes when it is stored in a tensor of this type.
 inline double rounded_to(DType dtype, double value) {
   const float rounded = static_cast<float>(value);
   if (dtype == DType::kBF16) return float_from_bf16(bf16_from_float(rounded));

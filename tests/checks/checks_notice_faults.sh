@@ -57,6 +57,8 @@ file include/hiss/tensor.h '#include <sndfile.h>'
 notices include_directions 'a public header includes nothing but the standard library'
 file src/models/model.cc '  #  include <sndfile.hh>'
 notices include_directions 'sndfile is for src/audio'
+file src/core/tensor.cc '#include "hwy/highway.h"'
+notices include_directions 'hwy is for src/cpu'
 file src/core/tensor.cc '#include <torch/torch.h>'
 notices include_directions 'library torch is not in the table'
 

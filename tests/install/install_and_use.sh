@@ -14,6 +14,8 @@ cmake -S "$here" -B "$work/client" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_
   "-DCMAKE_PREFIX_PATH=$work/moved"
 cmake --build "$work/client"
 "$work/client/client"
+"$work/client/examples/1_selective_scan"
+"$work/client/examples/2_enhance_buffer" "$(echo "$work"/moved/share/hiss/models/*.safetensors)"
 if [[ -x $work/moved/bin/hiss ]]; then
   "$work/moved/bin/hiss" --help >/dev/null
 fi

@@ -3,55 +3,19 @@
 
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 
-#include "hiss/status.h"
+#include "io/output_file.h"
+#include "io/system_error.h"
 
+// Recordings and pictures become files the way checkpoints do.
 namespace hiss::audio {
 
-// A file that appears under its name only when it is complete. It is written under a temporary name
-// in the target's directory; commit() puts it on disk and renames it; a destructor without commit
-// removes it. A symbolic link is followed: its target is replaced.
-class OutputFile {
- public:
-  struct Options {
-    bool force = false;    // replace an existing file
-    std::string not_same;  // a file that must not be the target (the input), by identity
-  };
-  // kAlreadyExists: there is such a file and no `force`. kInvalidArgument: a directory, a device,
-  // or the same file as `not_same`. kNotFound: no such directory. kInternal: may not write there.
-  static Result<OutputFile> create(const std::string& path, const Options& options);
-
-  OutputFile(OutputFile&& other) noexcept;
-  OutputFile& operator=(OutputFile&& other) noexcept;
-  ~OutputFile();
-
-  int fd() const { return fd_; }
-  const std::string& path() const { return path_; }
-  // kResourceExhausted: disk full. kInternal: the system said no, with its words.
-  Status write(std::span<const std::byte> bytes);
-  // fsync, rename, fsync of the directory. kAlreadyExists: somebody made such a file meanwhile and
-  // there is no `force`; it is kept.
-  Status commit();
-
- private:
-  OutputFile() = default;
-  void discard() noexcept;
-  int fd_ = -1;
-  int slot_ = -1;  // in the registry of unfinished files
-  bool force_ = false;
-  std::string path_;  // as asked for
-  std::string target_, temporary_;
-};
+using io::OutputFile;
 
 // What errno `error` means for a write to `path`, as a Status.
-Status write_error(const std::string& path, int error);
-
-// Removes the temporary files of every OutputFile that is not committed. Async-signal-safe: for a
-// handler that ends the process.
-void unlink_unfinished_outputs() noexcept;
+inline Status write_error(const std::string& path, int error) {
+  return io::system_error(path, error);
+}
 
 }  // namespace hiss::audio

@@ -1,0 +1,218 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Causal convolution of channels-last tensors, one channel a lane.
+//
+// Parallel over (sequence, run of channels). A task takes a few tokens at a time and sweeps its run
+// of channels: as many sequential streams of memory as tokens, taps and accumulators in registers,
+// each input loaded once for all the outputs of the block that need it. Bound by memory:
+// docs/kernels/causal_conv1d_cpu.md.
+//
+// Serves strict: each output is bias + w[0] x + w[1] x + ... in this order, whatever the block.
+
+#include <algorithm>
+
+#include "cpu/causal_conv1d/conv_rows.h"
+#include "hiss/ops/causal_conv1d.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/causal_conv1d/lanes_over_dim.cc"
+#include "cpu/simd/targets.h"
+#include "hwy/foreach_target.h"
+// After foreach_target.h: compiled once per target.
+#include "cpu/simd/elements-inl.h"
+#include "cpu/simd/math-inl.h"
+
+#ifdef HISS_ISA
+HWY_BEFORE_NAMESPACE();
+namespace hiss::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Args = CausalConv1d::Args;
+using Tag = hn::ScalableTag<float>;
+using V = hn::Vec<Tag>;
+constexpr int64_t kLanes = HWY_LANES(float);
+// Outputs of a block: their accumulators, the taps and an input fit the registers.
+constexpr int64_t kBlock = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
+
+// What every block of one task uses.
+struct Filter {
+  int64_t width, dim;
+  const float* taps;  // (width + 1, dim): oldest first, then the bias
+  bool silu;
+};
+
+template <class T>
+HWY_INLINE void StoreOutput(V sum, bool silu, T* y) {
+  const Tag d;
+  StoreElements(silu ? Silu(d, sum) : sum, d, y);
+}
+
+// kTokens outputs of one vector of channels: y[j] from the rows x[j - (width - 1)] ... x[j].
+template <int64_t kTokens, int64_t kWidth, class T>
+HWY_INLINE void ConvBlock(const Filter& filter, int64_t c, const T* x, int64_t x_stride, T* y,
+                          int64_t y_stride) {
+  const Tag d;
+  V sum[kTokens];
+  const V bias = hn::LoadU(d, filter.taps + filter.width * filter.dim + c);
+  for (int64_t j = 0; j < kTokens; ++j) sum[j] = bias;
+  if constexpr (kWidth > 0) {
+    V tap[kWidth];
+    for (int64_t k = 0; k < kWidth; ++k) tap[k] = hn::LoadU(d, filter.taps + k * filter.dim + c);
+      // Input i meets outputs i ... i + width - 1; each output sees its inputs oldest first.
+#pragma GCC unroll 16
+    for (int64_t i = 1 - kWidth; i < kTokens; ++i) {
+      const V input = LoadElements(d, x + i * x_stride);
+#pragma GCC unroll 8
+      for (int64_t k = kWidth - 1; k >= 0; --k) {
+        const int64_t j = i + kWidth - 1 - k;
+        if (j >= 0 && j < kTokens) sum[j] = hn::MulAdd(tap[k], input, sum[j]);
+      }
+    }
+  } else {
+    for (int64_t k = 0; k < filter.width; ++k) {
+      const V tap = hn::LoadU(d, filter.taps + k * filter.dim + c);
+      const T* row = x + (k + 1 - filter.width) * x_stride;
+      for (int64_t j = 0; j < kTokens; ++j)
+        sum[j] = hn::MulAdd(tap, LoadElements(d, row + j * x_stride), sum[j]);
+    }
+  }
+  for (int64_t j = 0; j < kTokens; ++j) StoreOutput(sum[j], filter.silu, y + j * y_stride);
+}
+
+// The last vector of a run ends where the run ends; it may repeat channels of the one before.
+template <class F>
+HWY_INLINE void ForEachVector(int64_t begin, int64_t end, F&& f) {
+  for (int64_t c = begin; c < end; c += kLanes) f(std::min(c, end - kLanes));
+}
+
+// Tokens [first, length), whose inputs are all in x.
+template <int64_t kWidth, class T>
+void ConvTokens(const Filter& filter, int64_t begin, int64_t end, int64_t first, int64_t length,
+                const T* x, int64_t x_stride, T* y, int64_t y_stride) {
+  int64_t i = first;
+  for (; i + kBlock <= length; i += kBlock)
+    ForEachVector(begin, end, [&](int64_t c) HWY_ATTR {
+      ConvBlock<kBlock, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
+                                y_stride);
+    });
+  for (; i < length; ++i)
+    ForEachVector(begin, end, [&](int64_t c) HWY_ATTR {
+      ConvBlock<1, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
+                           y_stride);
+    });
+}
+
+// Output i < width - 1: some of its inputs come from the state.
+template <class T>
+void ConvFirstTokens(const Args& args, const Filter& filter, int64_t s, int64_t i, int64_t begin,
+                     int64_t end, const T* x, int64_t x_stride, T* y) {
+  const Tag d;
+  ForEachVector(begin, end, [&](int64_t c) HWY_ATTR {
+    V sum = hn::LoadU(d, filter.taps + filter.width * filter.dim + c);
+    for (int64_t k = 0; k < filter.width; ++k) {
+      const int64_t at = i - (filter.width - 1) + k;
+      HWY_ALIGN float state[kLanes] = {};
+      if (at < 0 && args.initial_state.present())
+        for (int64_t lane = 0; lane < kLanes; ++lane)
+          state[lane] = earlier_input(args, s, at, c + lane);
+      const V input = at < 0 ? hn::Load(d, state) : LoadElements(d, x + at * x_stride + c);
+      sum = hn::MulAdd(hn::LoadU(d, filter.taps + k * filter.dim + c), input, sum);
+    }
+    StoreOutput(sum, filter.silu, y + c);
+  });
+}
+
+template <class T>
+void ConvSequence(const Args& args, const Filter& filter, int64_t s, int64_t length, int64_t begin,
+                  int64_t end, const T* x, int64_t x_stride, T* y, int64_t y_stride) {
+  const int64_t first = std::min(filter.width - 1, length);
+  for (int64_t i = 0; i < first; ++i)
+    ConvFirstTokens(args, filter, s, i, begin, end, x, x_stride, y + i * y_stride);
+  const auto conv = [&](auto* function) HWY_ATTR {
+    function(filter, begin, end, first, length, x, x_stride, y, y_stride);
+  };
+  switch (filter.width) {
+    case 2:
+      return conv(ConvTokens<2, T>);
+    case 3:
+      return conv(ConvTokens<3, T>);
+    case 4:
+      return conv(ConvTokens<4, T>);
+    default:
+      return conv(ConvTokens<0, T>);
+  }
+}
+
+void PrepareTaps(const Args& args, float* taps) {
+  const ConstTensorView& w = args.weight;
+  const int64_t dim = w.shape[0], width = w.shape[1];
+  int64_t c = 0;
+  if (width == 4 && w.stride[0] == 4 && w.stride[1] == 1) {
+    const Tag d;
+    for (; c + kLanes <= dim; c += kLanes) {
+      V w0, w1, w2, w3;
+      hn::LoadInterleaved4(d, w.as<float>() + 4 * c, w0, w1, w2, w3);
+      hn::StoreU(w0, d, taps + c), hn::StoreU(w1, d, taps + dim + c);
+      hn::StoreU(w2, d, taps + 2 * dim + c), hn::StoreU(w3, d, taps + 3 * dim + c);
+    }
+  }
+  for (; c < dim; ++c)
+    for (int64_t k = 0; k < width; ++k)
+      taps[k * dim + c] = w.as<float>()[c * w.stride[0] + k * w.stride[1]];
+  for (c = 0; c < dim; ++c)
+    taps[width * dim + c] =
+        args.bias.present() ? args.bias.as<float>()[c * args.bias.stride[0]] : 0.0f;
+}
+
+Status run(const Args& args, const Launch& launch) {
+  const int64_t dim = args.x.shape[2], width = args.weight.shape[1];
+  auto* taps = reinterpret_cast<float*>(launch.workspace.data());
+  PrepareTaps(args, taps);
+  const Filter filter{width, dim, taps, args.activation == Activation::kSilu};
+  Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
+  // Whole cache lines, and streams long enough for the prefetcher; the last run takes the rest.
+  const int64_t nseq = sequence_count(args);
+  const int64_t wanted = (4 * executor.workers() + nseq - 1) / std::max<int64_t>(nseq, 1);
+  const int64_t runs = std::clamp<int64_t>(dim / 128, 1, wanted);
+  const int64_t run_dim = dim / runs / 64 * 64;
+  executor.run(nseq * runs, [&](int64_t task, int) HWY_ATTR {
+    const int64_t s = task / runs, i = task % runs;
+    const int64_t begin = i * run_dim, end = i + 1 == runs ? dim : begin + run_dim;
+    const Sequence sequence = sequence_at(args.cu_seqlens, args.x.shape[1], s);
+    const Plane x = ordered_plane_of(args.x, sequence, args.direction);
+    const MutablePlane y = ordered_plane_of(args.y, sequence, args.direction);
+    WithElementType(x.dtype, x.data, [&]<class T>(const T* from) HWY_ATTR {
+      ConvSequence(args, filter, s, sequence.length, begin, end, from, x.token_stride,
+                   static_cast<T*>(y.data), y.token_stride);
+    });
+    store_final_state(args, s, x, sequence.length, begin, end);
+  });
+  return {};
+}
+
+}  // namespace
+}  // namespace hiss::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+namespace hiss::cpu::HISS_ISA::causal_conv1d {
+namespace {
+Decline why_not_lanes_over_dim(const CausalConv1d::Problem& p, const Machine& machine) {
+  if (!machine.HISS_ISA) return why::kIsa;
+  if (p.layout != Layout::kChannelsLast) return why::kLayout;
+  if (p.dim < HWY_LANES(float)) return why::kFewChannels;
+  return {};
+}
+size_t workspace_bytes(const CausalConv1d::Problem& p, const Machine&) {
+  return static_cast<size_t>(p.dim * (p.width + 1)) * sizeof(float);
+}
+}  // namespace
+extern constinit const Kernel<CausalConv1d> lanes_over_dim;
+constinit const Kernel<CausalConv1d> lanes_over_dim{
+    .name = "causal_conv1d/cpu." HISS_ISA_NAME ".lanes_over_dim",
+    .why_not = why_not_lanes_over_dim,
+    .workspace_bytes = workspace_bytes,
+    .run = HWY_NAMESPACE::run};
+}  // namespace hiss::cpu::HISS_ISA::causal_conv1d
+#endif  // HISS_ISA

@@ -1,0 +1,66 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/sequences.h"
+#include "cpu/simd/plane.h"
+#include "hiss/ops/selective_scan.h"
+
+// What the scan kernels of all instruction sets share: nothing here is compiled for one of them.
+namespace hiss::cpu {
+
+// The state of one vector of channels lives on the stack of its task.
+inline constexpr int64_t kMaxDstate = 512;
+
+// The channels of a group cut into vectors: no vector crosses a group.
+struct ChannelBlocks {
+  int64_t group_dim, per_group, count;
+};
+inline ChannelBlocks channel_blocks(int64_t dim, int64_t ngroups, int64_t lanes) {
+  const int64_t group_dim = dim / ngroups, per_group = (group_dim + lanes - 1) / lanes;
+  return {group_dim, per_group, per_group * ngroups};
+}
+
+template <bool Machine::*kIsa>
+Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
+  if (!(machine.*kIsa)) return why::kIsa;
+  if (p.dstate > kMaxDstate) return why::kDstate;
+  return {};
+}
+
+// The prepared decay of each block: two rows a state and their largest.
+template <int64_t kLanes>
+size_t workspace_bytes(const SelectiveScan::Problem& p, const Machine&) {
+  const int64_t count = channel_blocks(p.dim, p.ngroups, kLanes).count;
+  return static_cast<size_t>(count * (2 * p.dstate + 1) * kLanes) * sizeof(float);
+}
+
+// B or C of one sequence and group as a (tokens, states) plane.
+inline Plane state_plane_of(const ConstTensorView& v, int64_t row, int64_t begin, int64_t group) {
+  const int64_t offset = row * v.stride[0] + begin * v.stride[1] + group * v.stride[2];
+  return {advance(v.data, v.dtype, offset), v.dtype, v.stride[1], v.stride[3]};
+}
+
+inline int64_t checkpoints(const SelectiveScan::Args& args) {
+  return args.checkpoint_tokens.present() ? args.checkpoint_tokens.shape[0] : 0;
+}
+
+// How many of the next `tokens` tokens of a sequence, `done` of which are consumed, go up to and
+// include the first checkpoint among them; all, if none is.
+inline int64_t tokens_to_checkpoint(const SelectiveScan::Args& args, const Sequence& sequence,
+                                    int64_t done, int64_t tokens) {
+  for (int64_t k = 0; k < checkpoints(args); ++k) {
+    const int64_t t = index_at(args.checkpoint_tokens, k) - sequence.begin;
+    const bool forward = args.direction == Direction::kForward;
+    const int64_t consumed = forward ? t : sequence.length - 1 - t;
+    if (t < 0 || t >= sequence.length || consumed < done) continue;
+    tokens = std::min(tokens, consumed - done + 1);
+  }
+  return tokens;
+}
+
+}  // namespace hiss::cpu

@@ -1,0 +1,107 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The three phases of one tile (some tokens of one vector of channels) of the Mamba-1 scan.
+
+#if defined(HISS_CPU_SELECTIVE_SCAN_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HISS_CPU_SELECTIVE_SCAN_TILE_INL_H
+#undef HISS_CPU_SELECTIVE_SCAN_TILE_INL_H
+#else
+#define HISS_CPU_SELECTIVE_SCAN_TILE_INL_H
+#endif
+
+#include <utility>
+
+#include "cpu/simd/decay-inl.h"
+#include "cpu/simd/tile-inl.h"
+#include "hiss/ops/selective_scan.h"
+
+#ifdef HISS_ISA
+HWY_BEFORE_NAMESPACE();
+namespace hiss::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using LanesTag = hn::ScalableTag<float>;
+using Lanes = hn::Vec<LanesTag>;
+inline constexpr int64_t kLanes = HWY_LANES(float);
+// States whose h stays in registers over a tile: half of the registers.
+inline constexpr int64_t kMaxStates = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 16 : 8;
+inline constexpr int64_t kTileTokens = 32;
+
+// What the phases hand to one another, tokens in memory order.
+struct ScanTile {
+  HWY_ALIGN float delta[kTileTokens * kLanes];
+  HWY_ALIGN float delta_u[kTileTokens * kLanes];
+  HWY_ALIGN float y[kTileTokens * kLanes];
+};
+
+// delta and delta * u of a tile. Returns the largest |delta| of each lane; NaN does not count.
+HWY_INLINE Lanes StepSizes(const SelectiveScan::Args& args, Rows dt, Rows u, int64_t tokens,
+                           Lanes dt_bias, ScanTile& tile) {
+  const LanesTag d;
+  const Lanes dt_min = hn::Set(d, args.dt_min), dt_max = hn::Set(d, args.dt_max);
+  Lanes largest = hn::Zero(d);
+  for (int64_t i = 0; i < tokens; ++i) {
+    Lanes delta = hn::Add(hn::LoadU(d, dt.data + i * dt.stride), dt_bias);
+    if (args.dt_softplus) delta = Softplus(d, delta);
+    delta = hn::Min(dt_max, hn::Max(dt_min, delta));  // as second operand NaN passes
+    hn::Store(delta, d, tile.delta + i * kLanes);
+    hn::Store(hn::Mul(delta, hn::LoadU(d, u.data + i * u.stride)), d, tile.delta_u + i * kLanes);
+    largest = hn::Max(hn::Abs(delta), largest);
+  }
+  return largest;
+}
+
+// In which order a tile is consumed, and its rows of B and C (one float a state).
+struct ScanOrder {
+  int64_t tokens, first, step;
+  Rows B, C;
+};
+
+// kStates states, h (kStates rows of lanes) in registers: adds sum_n C[n] h[n] to tile.y, or sets
+// it with `begin`. decay: (high, low) rows of PrepareDecay for each state.
+template <bool kAnyRange, size_t... n>
+HWY_INLINE void ScanStates(std::index_sequence<n...>, const ScanOrder& order, bool begin,
+                           const float* HWY_RESTRICT decay, ScanTile& tile, float* h_memory) {
+  const LanesTag d;
+  constexpr size_t kSums = sizeof...(n) < 4 ? sizeof...(n) : 4;
+  Lanes h[sizeof...(n)] = {hn::Load(d, h_memory + n * kLanes)...};
+  int64_t t = order.first;
+  for (int64_t i = 0; i < order.tokens; ++i, t += order.step) {
+    const auto time = MakeDecayTime(d, hn::Load(d, tile.delta + t * kLanes));
+    const Lanes delta_u = hn::Load(d, tile.delta_u + t * kLanes);
+    const float* HWY_RESTRICT B = order.B.data + t * order.B.stride;
+    const float* HWY_RESTRICT C = order.C.data + t * order.C.stride;
+    Lanes sum[kSums];
+    const auto update = [&](size_t k, Lanes& state, Lanes& y) HWY_ATTR {
+      const Lanes a = Decay<kAnyRange>(d, time, hn::Load(d, decay + 2 * k * kLanes),
+                                       hn::Load(d, decay + (2 * k + 1) * kLanes));
+      state = hn::MulAdd(a, state, hn::Mul(delta_u, hn::Set(d, B[k])));
+      y = k < kSums ? hn::Mul(hn::Set(d, C[k]), state) : hn::MulAdd(hn::Set(d, C[k]), state, y);
+    };
+    (update(n, h[n], sum[n % kSums]), ...);
+    for (size_t half = kSums / 2; half > 0; half /= 2)
+      for (size_t k = 0; k < half; ++k) sum[k] = hn::Add(sum[k], sum[k + half]);
+    float* y = tile.y + t * kLanes;
+    hn::Store(begin ? sum[0] : hn::Add(hn::Load(d, y), sum[0]), d, y);
+  }
+  (hn::Store(h[n], d, h_memory + n * kLanes), ...);
+}
+
+// y = (sum + D * u) * SiLU(z), from tile.y to y. u and z may be the memory of y.
+HWY_INLINE void SkipAndGate(const ScanTile& tile, Rows u, Rows z, int64_t tokens, Lanes D,
+                            bool has_d, MutableRows y) {
+  const LanesTag d;
+  for (int64_t i = 0; i < tokens; ++i) {
+    Lanes v = hn::Load(d, tile.y + i * kLanes);
+    if (has_d) v = hn::MulAdd(D, hn::LoadU(d, u.data + i * u.stride), v);
+    if (z.data != nullptr) v = hn::Mul(v, Silu(d, hn::LoadU(d, z.data + i * z.stride)));
+    hn::StoreU(v, d, y.data + i * y.stride);
+  }
+}
+
+}  // namespace hiss::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HISS_ISA
+
+#endif  // HISS_CPU_SELECTIVE_SCAN_TILE_INL_H

@@ -1,0 +1,158 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Moves tiles of a (tokens, channels) plane between memory of any strides and 16- or 32-bit type,
+// and dense F32 rows of one vector of channels a token.
+
+#if defined(HISS_CPU_SIMD_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HISS_CPU_SIMD_TILE_INL_H
+#undef HISS_CPU_SIMD_TILE_INL_H
+#else
+#define HISS_CPU_SIMD_TILE_INL_H
+#endif
+
+#include "cpu/simd/elements-inl.h"
+#include "cpu/simd/plane.h"
+
+#ifdef HISS_ISA
+HWY_BEFORE_NAMESPACE();
+namespace hiss::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Transposes each 4x4 block of four rows of a tile (a block: the same 128-bit part of each row).
+template <class D>
+HWY_INLINE void TransposeRows(D d, float* rows) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const hn::Repartition<double, D> dd;
+  const auto r0 = hn::Load(d, rows), r1 = hn::Load(d, rows + kLanes);
+  const auto r2 = hn::Load(d, rows + 2 * kLanes), r3 = hn::Load(d, rows + 3 * kLanes);
+  const auto a = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1));
+  const auto b = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
+  const auto e = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
+  const auto f = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
+  hn::Store(hn::BitCast(d, hn::InterleaveLower(dd, a, b)), d, rows);
+  hn::Store(hn::BitCast(d, hn::InterleaveUpper(dd, a, b)), d, rows + kLanes);
+  hn::Store(hn::BitCast(d, hn::InterleaveLower(dd, e, f)), d, rows + 2 * kLanes);
+  hn::Store(hn::BitCast(d, hn::InterleaveUpper(dd, e, f)), d, rows + 3 * kLanes);
+}
+
+// Rows t of a tile are at data + t * stride.
+struct Rows {
+  const float* data;
+  int64_t stride;
+};
+
+// A full tile of channels-first memory: channel c is a row of tokens at p + c * stride.
+template <class D>
+HWY_INLINE void LoadTransposed(D d, const float* p, int64_t stride, int64_t tokens, float* buffer) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const hn::FixedTag<float, 4> d4;
+  int64_t i = 0;
+  for (; i + 4 <= tokens; i += 4) {
+    float* rows = buffer + i * kLanes;
+    // Channel 4 j + r goes to part j of row r; transposed, part j of row k has channels 4 j ... 4 j
+    // + 3 of token k.
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      hn::Store(hn::LoadU(d4, p + lane * stride + i), d4, rows + lane % 4 * kLanes + lane / 4 * 4);
+    TransposeRows(d, rows);
+  }
+  for (; i < tokens; ++i)
+    for (int64_t lane = 0; lane < kLanes; ++lane) buffer[i * kLanes + lane] = p[lane * stride + i];
+}
+
+template <class D>
+HWY_INLINE void StoreTransposed(D d, float* buffer, int64_t tokens, float* p, int64_t stride) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const hn::FixedTag<float, 4> d4;
+  int64_t i = 0;
+  for (; i + 4 <= tokens; i += 4) {
+    float* rows = buffer + i * kLanes;
+    TransposeRows(d, rows);
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      hn::StoreU(hn::Load(d4, rows + lane % 4 * kLanes + lane / 4 * 4), d4, p + lane * stride + i);
+  }
+  for (; i < tokens; ++i)
+    for (int64_t lane = 0; lane < kLanes; ++lane) p[lane * stride + i] = buffer[i * kLanes + lane];
+}
+
+// Tokens [t, t + tokens) x channels [c, c + lanes) of the plane, lanes <= Lanes(d): in place where
+// memory already looks so, otherwise copied to buffer (tokens rows of Lanes(d), zeros after lanes).
+template <class D>
+Rows LoadTile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c, int64_t lanes,
+              float* buffer) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const int64_t first = t * plane.token_stride + c * plane.channel_stride;
+  const Rows copied{buffer, kLanes};
+  if (plane.channel_stride == 1) {
+    if (plane.dtype == DType::kF32 && lanes == kLanes)
+      return {static_cast<const float*>(plane.data) + first, plane.token_stride};
+    WithElementType(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
+      for (int64_t i = 0; i < tokens; ++i, p += plane.token_stride)
+        hn::Store(lanes == kLanes ? LoadElements(d, p) : LoadFirst(d, p, lanes), d,
+                  buffer + i * kLanes);
+    });
+    return copied;
+  }
+  if (plane.dtype == DType::kF32 && plane.token_stride == 1 && lanes == kLanes) {
+    LoadTransposed(d, static_cast<const float*>(plane.data) + first, plane.channel_stride, tokens,
+                   buffer);
+    return copied;
+  }
+  for (int64_t i = 0; i < tokens; ++i)
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      buffer[i * kLanes + lane] =
+          lane < lanes
+              ? float_at(plane, first + i * plane.token_stride + lane * plane.channel_stride)
+              : 0.0f;
+  return copied;
+}
+
+// Where the rows of a tile that StoreTile will be given are to be written: memory itself or buffer.
+struct MutableRows {
+  float* data;
+  int64_t stride;
+};
+
+inline MutableRows TileForStore(const MutablePlane& plane, int64_t t, int64_t c, int64_t lanes,
+                                float* buffer) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  if (plane.dtype == DType::kF32 && plane.channel_stride == 1 && lanes == kLanes)
+    return {static_cast<float*>(plane.data) + t * plane.token_stride + c, plane.token_stride};
+  return {buffer, kLanes};
+}
+
+// Brings rows that were written to buffer to memory; does nothing for those written in place.
+template <class D>
+void StoreTile(D d, const MutableRows& rows, float* buffer, const MutablePlane& plane, int64_t t,
+               int64_t tokens, int64_t c, int64_t lanes) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  if (rows.data != buffer) return;
+  const int64_t first = t * plane.token_stride + c * plane.channel_stride;
+  if (plane.channel_stride == 1) {
+    WithElementType(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
+      for (int64_t i = 0; i < tokens; ++i, p += plane.token_stride) {
+        const auto v = hn::Load(d, buffer + i * kLanes);
+        if (lanes == kLanes)
+          StoreElements(v, d, p);
+        else
+          StoreFirst(v, d, p, lanes);
+      }
+    });
+    return;
+  }
+  if (plane.dtype == DType::kF32 && plane.token_stride == 1 && lanes == kLanes) {
+    StoreTransposed(d, buffer, tokens, static_cast<float*>(plane.data) + first,
+                    plane.channel_stride);
+    return;
+  }
+  for (int64_t i = 0; i < tokens; ++i)
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      put_float(plane, first + i * plane.token_stride + lane * plane.channel_stride,
+                buffer[i * kLanes + lane]);
+}
+
+}  // namespace hiss::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HISS_ISA
+
+#endif  // HISS_CPU_SIMD_TILE_INL_H

@@ -1,0 +1,113 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+#include <limits>
+
+#include "support/case_list.h"
+
+namespace hiss::testing_support {
+namespace {
+
+constexpr float kNone = std::numeric_limits<float>::infinity();
+
+// The same memory for all rows of a head: what Mamba-2 calls tied.
+ConstTensorView tie(ConstTensorView view, int first_axis) {
+  for (int axis = first_axis; axis < view.rank; ++axis) view.stride[axis] = 0;
+  return view;
+}
+
+struct Spec {
+  int64_t batch = 3, ntokens = 2, nheads = 4, headdim = 16, dstate = 32, ngroups = 2, nslots = 5;
+  DType dtype = DType::kF32, dt_dtype = DType::kF32, state_dtype = DType::kF32;
+  Precision precision = Precision::kStandard;
+  Place place = Place::kDense, bc_place = Place::kDense, state_place = Place::kDense;
+  Fill dt = uniform(-5, 1), A = uniform(-8, -0.05);
+  bool tied = true, z = true, D = true, dt_bias = true, softplus = true, a_is_log = false;
+  bool snapshots = true;
+  float dt_min = -kNone, dt_max = kNone;
+  std::vector<int64_t> slots{4, 0, 2};
+  double special = 0;  // stored in x of one token, head and row unless 0
+
+  SelectiveStateUpdate::Args make(TensorSet& set) const {
+    SelectiveStateUpdate::Args a;
+    const std::vector<int64_t> tokens{batch, ntokens, nheads, headdim}, rows{nheads, headdim};
+    a.x = set.input(dtype, tokens, normal(), place);
+    if (special != 0) set.set(a.x, {batch - 1, 0, nheads / 2, headdim / 2}, special);
+    a.dt = set.input(dt_dtype, tokens, dt, place);
+    a.A = set.input(DType::kF32, {nheads, headdim, dstate}, A);
+    a.B = set.input(dtype, {batch, ntokens, ngroups, dstate}, normal(), bc_place);
+    a.C = set.input(dtype, {batch, ntokens, ngroups, dstate}, normal(), bc_place);
+    if (D) a.D = set.input(DType::kF32, rows, normal());
+    if (z) a.z = set.input(dtype, tokens, normal(), place);
+    if (dt_bias) a.dt_bias = set.input(DType::kF32, rows, uniform(-1, 1));
+    if (tied) {
+      a.A = tie(a.A, 1);
+      a.dt = tie(a.dt, 3);
+      if (D) a.D = tie(a.D, 1);
+      if (dt_bias) a.dt_bias = tie(a.dt_bias, 1);
+    }
+    a.state = set.state(state_dtype, {nslots, nheads, headdim, dstate}, normal(), state_place);
+    if (!slots.empty()) a.state_indices = set.indices(DType::kI32, slots);
+    if (snapshots)
+      a.snapshots = set.output(state_dtype, {batch, ntokens, nheads, headdim, dstate}, state_place);
+    a.y = set.output(dtype, tokens, place);
+    a.dt_softplus = softplus;
+    a.A_is_log = a_is_log;
+    a.dt_min = dt_min;
+    a.dt_max = dt_max;
+    a.precision = precision;
+    return a;
+  }
+};
+
+}  // namespace
+
+template <>
+std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
+  CaseList<SelectiveStateUpdate, Spec> list;
+  list.each("tokens", {0, 1, 3, 9}, [](Spec& c, int64_t n) { c.ntokens = n; });
+  list.each("headdim", {0, 1, 3, 17, 64, 80}, [](Spec& c, int64_t n) { c.headdim = n; });
+  list.each("dstate", {0, 1, 3, 16, 17, 128, 256}, [](Spec& c, int64_t n) { c.dstate = n; });
+  list.with("heads_24_groups_1", [](Spec& c) { c.nheads = 24, c.ngroups = 1; });
+  list.with("heads_7_groups_7", [](Spec& c) { c.nheads = c.ngroups = 7; });
+  list.with("mamba_1", [](Spec& c) {
+    c.nheads = c.ngroups = 1, c.headdim = 40, c.dstate = 16, c.tied = false;
+  });
+  list.with("not_tied", [](Spec& c) { c.tied = false; });
+  for (const auto& [name, place] : kPlaces) {
+    list.with(name, [&](Spec& c) { c.place = place; });
+    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
+    list.with(std::string("state_") + name, [&](Spec& c) { c.state_place = place; });
+  }
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const std::string name = to_string(dtype);
+    list.with(name, [&](Spec& c) { c.dtype = c.dt_dtype = dtype; });
+    list.with(name + "_dt_f32", [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_state", [&](Spec& c) { c.state_dtype = dtype; });
+    list.with(name + "_state_strict",
+              [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });
+  }
+  list.with("strict", [](Spec& c) { c.precision = Precision::kStrict; });
+  list.with("fast", [](Spec& c) { c.precision = Precision::kFast; });
+  list.with("no_z", [](Spec& c) { c.z = false; });
+  list.with("no_d", [](Spec& c) { c.D = false; });
+  list.with("no_dt_bias", [](Spec& c) { c.dt_bias = false; });
+  list.with("no_softplus", [](Spec& c) { c.dt = uniform(0, 1), c.softplus = false; });
+  list.with("no_snapshots", [](Spec& c) { c.snapshots = false; });
+  list.with("no_options", [](Spec& c) {
+    c.z = c.D = c.dt_bias = c.softplus = c.snapshots = false, c.dt = uniform(0, 1);
+  });
+  list.with("no_indices", [](Spec& c) { c.slots = {}; });
+  list.with("padding_rows", [](Spec& c) { c.slots = {-1, 3, -7}; });
+  list.with("no_rows", [](Spec& c) { c.batch = 0, c.slots = {}; });
+  list.with("dt_100", [](Spec& c) { c.dt = constant(100); });
+  list.with("strong_decay", [](Spec& c) { c.A = constant(-1e4); });
+  list.with("weak_decay", [](Spec& c) { c.A = constant(-1e-4); });
+  list.with("a_is_log", [](Spec& c) { c.a_is_log = true, c.A = uniform(-3, 3); });
+  list.with("dt_limit", [](Spec& c) { c.dt_min = 0.01f, c.dt_max = 0.2f; });
+  list.with("nan_in_a_token", [](Spec& c) { c.special = NAN; });
+  return list.take();
+}
+
+}  // namespace hiss::testing_support

@@ -1,0 +1,163 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+#include <limits>
+
+#include "support/case_list.h"
+
+namespace hiss::testing_support {
+namespace {
+
+constexpr float kNone = std::numeric_limits<float>::infinity();
+
+struct Spec {
+  int64_t batch = 2, seqlen = 37, nheads = 4, headdim = 16, dstate = 32, ngroups = 2;
+  DType dtype = DType::kF32, dt_dtype = DType::kF32, state_dtype = DType::kF32;
+  Precision precision = Precision::kStandard;
+  Place place = Place::kDense, bc_place = Place::kDense, state_place = Place::kDense;
+  Place dt_place = Place::kDense;
+  Fill dt = uniform(-5, 1), A = uniform(-8, -0.05);
+  bool z = true, D = true, D_has_headdim = false, dt_bias = true, softplus = true;
+  bool a_is_log = false, initial = true, final = true, final_is_initial = false;
+  enum { kOwn, kIsX, kIsZ } y = kOwn;
+  float dt_min = -kNone, dt_max = kNone;
+  std::vector<int64_t> lengths, checkpoints;
+  double special = 0;  // stored in x of one token, head and row unless 0
+
+  SsdChunkScan::Args make(TensorSet& set) const {
+    SsdChunkScan::Args a;
+    const bool packed = !lengths.empty();
+    const std::vector<int64_t> starts = cumulative(lengths);
+    const int64_t rows = packed ? 1 : batch;
+    const int64_t tokens = packed ? starts.back() : seqlen;
+    const int64_t nseq = packed ? static_cast<int64_t>(lengths.size()) : rows;
+    const std::vector<int64_t> sequence{rows, tokens, nheads, headdim};
+    a.x = set.input(dtype, sequence, normal(), place);
+    if (special != 0) set.set(a.x, {rows - 1, tokens / 2, nheads / 2, headdim / 2}, special);
+    a.dt = set.input(dt_dtype, {rows, tokens, nheads}, dt, dt_place);
+    a.A = set.input(DType::kF32, {nheads}, A);
+    a.B = set.input(dtype, {rows, tokens, ngroups, dstate}, normal(), bc_place);
+    a.C = set.input(dtype, {rows, tokens, ngroups, dstate}, normal(), bc_place);
+    const auto d_sizes =
+        D_has_headdim ? std::vector<int64_t>{nheads, headdim} : std::vector<int64_t>{nheads};
+    if (D) a.D = set.input(DType::kF32, d_sizes, normal());
+    if (z) a.z = set.input(dtype, sequence, normal(), place);
+    if (dt_bias) a.dt_bias = set.input(DType::kF32, {nheads}, uniform(-1, 1));
+    const std::vector<int64_t> state{nseq, nheads, headdim, dstate};
+    if (initial) a.initial_states = set.input(state_dtype, state, normal(), state_place);
+    if (final_is_initial)
+      a.final_states = set.in_place(a.initial_states);
+    else if (final)
+      a.final_states = set.output(state_dtype, state, state_place);
+    if (packed) a.cu_seqlens = set.indices(DType::kI32, starts);
+    if (!checkpoints.empty()) {
+      const auto count = static_cast<int64_t>(checkpoints.size());
+      a.checkpoint_tokens = set.indices(DType::kI64, checkpoints);
+      a.checkpoint_states =
+          set.output(state_dtype, {rows, count, nheads, headdim, dstate}, state_place);
+    }
+    if (y == kOwn)
+      a.y = set.output(dtype, sequence, place);
+    else
+      a.y = set.in_place(y == kIsX ? a.x : a.z);
+    a.dt_softplus = softplus;
+    a.A_is_log = a_is_log;
+    a.dt_min = dt_min;
+    a.dt_max = dt_max;
+    a.precision = precision;
+    return a;
+  }
+};
+
+void add_layouts(CaseList<SsdChunkScan, Spec>& list) {
+  for (const auto& [name, place] : kPlaces) {
+    list.with(name, [&](Spec& c) { c.place = place; });
+    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
+    list.with(std::string("dt_") + name, [&](Spec& c) { c.dt_place = place; });
+    list.with(std::string("states_") + name, [&](Spec& c) { c.state_place = place; });
+  }
+  list.with("constant_dt", [](Spec& c) { c.dt_place = Place::kBroadcast; });
+  list.with("constant_bc", [](Spec& c) { c.bc_place = Place::kBroadcast; });
+  list.with("y_is_x", [](Spec& c) { c.y = Spec::kIsX; });
+  list.with("y_is_z", [](Spec& c) { c.y = Spec::kIsZ; });
+  list.with("final_is_initial", [](Spec& c) { c.final_is_initial = true; });
+}
+
+void add_numbers(CaseList<SsdChunkScan, Spec>& list) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const std::string name = to_string(dtype);
+    list.with(name, [&](Spec& c) { c.dtype = c.dt_dtype = dtype; });
+    list.with(name + "_dt_f32", [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_states", [&](Spec& c) { c.state_dtype = dtype; });
+    list.with(name + "_states_strict",
+              [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });
+  }
+  list.with("strict", [](Spec& c) { c.precision = Precision::kStrict; });
+  list.with("fast", [](Spec& c) { c.precision = Precision::kFast; });
+  list.with("dt_30", [](Spec& c) { c.dt = uniform(19, 30); });
+  list.with("dt_100", [](Spec& c) { c.dt = constant(100); });
+  list.with("dt_zero", [](Spec& c) { c.dt = constant(0), c.softplus = c.dt_bias = false; });
+  list.with("no_softplus", [](Spec& c) { c.dt = uniform(0, 1), c.softplus = c.dt_bias = false; });
+  list.with("strong_decay", [](Spec& c) { c.A = constant(-1e4), c.seqlen = 129; });
+  list.with("weak_decay", [](Spec& c) { c.A = constant(-1e-4), c.seqlen = 129; });
+  list.with("no_decay", [](Spec& c) { c.A = constant(0); });
+  list.with("cumulative_decay_below_88", [](Spec& c) {
+    c.dt = constant(1), c.A = constant(-1), c.seqlen = 129, c.softplus = c.dt_bias = false;
+  });
+  list.with("a_is_log", [](Spec& c) { c.a_is_log = true, c.A = uniform(-3, 3); });
+  list.with("dt_limit", [](Spec& c) { c.dt_min = 0.01f, c.dt_max = 0.2f; });
+  list.with("dt_min_only", [](Spec& c) { c.dt_min = 0.5f; });
+  list.with("nan_in_a_token", [](Spec& c) { c.special = NAN; });
+}
+
+void add_packed(CaseList<SsdChunkScan, Spec>& list) {
+  list.with("packed", [](Spec& c) { c.lengths = {5, 0, 1, 1, 30}; });
+  list.with("packed_short_then_long", [](Spec& c) { c.lengths = {1, 1, 1, 200}; });
+  list.with("packed_no_states", [](Spec& c) {
+    c.lengths = {2, 70, 3}, c.initial = c.final = false;
+  });
+  list.with("packed_many_of_length_1",
+            [](Spec& c) { c.lengths = std::vector<int64_t>(100, 1), c.headdim = 4; });
+  list.with("checkpoints", [](Spec& c) { c.checkpoints = {0, 1, 17, 36}; });
+  list.with("checkpoints_last_tokens", [](Spec& c) { c.checkpoints = {33, 34, 35, 36}; });
+  list.with("checkpoints_packed", [](Spec& c) {
+    c.lengths = {5, 0, 1, 30}, c.checkpoints = {2, 4, 5, 35};
+  });
+}
+
+}  // namespace
+
+template <>
+std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
+  CaseList<SsdChunkScan, Spec> list;
+  list.each("length", {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 255, 257},
+            [](Spec& c, int64_t n) { c.seqlen = n, c.batch = 1; });
+  list.with("length_1026", [](Spec& c) { c.seqlen = 1026, c.batch = 1, c.headdim = 4; });
+  const auto few = [](Spec& c) { c.batch = 1, c.seqlen = 9, c.nheads = 2; };
+  list.each("headdim", {0, 1, 3, 32, 64, 80, 96, 128, 512},
+            [&](Spec& c, int64_t n) { few(c), c.headdim = n; });
+  list.each("dstate", {0, 1, 3, 16, 64, 128, 256, 512},
+            [&](Spec& c, int64_t n) { few(c), c.dstate = n; });
+  list.with("heads_128_groups_8", [&](Spec& c) { few(c), c.nheads = 128, c.ngroups = 8; });
+  list.with("heads_24_groups_1", [&](Spec& c) { few(c), c.nheads = 24, c.ngroups = 1; });
+  list.with("heads_3_groups_1", [&](Spec& c) { few(c), c.nheads = 3, c.ngroups = 1; });
+  list.with("heads_7_groups_7", [&](Spec& c) { few(c), c.nheads = 7, c.ngroups = 7; });
+  list.with("heads_80_groups_1", [&](Spec& c) { few(c), c.nheads = 80, c.ngroups = 1; });
+  list.each("batch", {0, 1, 5}, [](Spec& c, int64_t n) { c.batch = n; });
+  list.with("d_has_headdim", [](Spec& c) { c.D_has_headdim = true; });
+  list.with("no_z", [](Spec& c) { c.z = false; });
+  list.with("no_d", [](Spec& c) { c.D = false; });
+  list.with("no_dt_bias", [](Spec& c) { c.dt_bias = false; });
+  list.with("no_initial_states", [](Spec& c) { c.initial = false; });
+  list.with("no_final_states", [](Spec& c) { c.final = false; });
+  list.with("no_options", [](Spec& c) {
+    c.z = c.D = c.dt_bias = c.softplus = c.initial = c.final = false, c.dt = uniform(0, 1);
+  });
+  add_layouts(list);
+  add_numbers(list);
+  add_packed(list);
+  return list.take();
+}
+
+}  // namespace hiss::testing_support
