@@ -22,13 +22,17 @@ void record(Activations* dump, const std::string& name, const Map& tokens) {
 }
 
 Status check(const SpectrumBatch& s) {
-  constexpr int64_t kLargest = int64_t{1} << 31;  // frames, bins: so that sizes never overflow
-  if (s.batch < 0 || s.frames < 0 || s.bins < 0 || s.frames > kLargest || s.bins > kLargest)
+  if (s.batch < 0 || s.frames < 0 || s.bins < 0)
     return InvalidArgument("spectrum: got [" + std::to_string(s.batch) + ", " +
                            std::to_string(s.frames) + ", " + std::to_string(s.bins) +
-                           "], want sizes from 0 to 2^31");
-  if (s.batch * s.frames * s.bins > 0 && (s.log_magnitude == nullptr || s.phase == nullptr))
+                           "], want no size below 0");
+  if (s.batch == 0 || s.frames == 0 || s.bins == 0) return {};
+  if (s.log_magnitude == nullptr || s.phase == nullptr)
     return InvalidArgument("spectrum: log_magnitude or phase is null");
+  constexpr int64_t kMostCells = int64_t{1} << 40;  // beyond, sizes in bytes could overflow
+  if (s.frames > kMostCells / s.bins)
+    return ResourceExhausted("no memory for a window of " + std::to_string(s.frames) + " x " +
+                             std::to_string(s.bins));
   return {};
 }
 
@@ -90,8 +94,8 @@ Status Network::prepare(const Shape& shape) {
 
 Status Network::run(const SpectrumBatch& spectrum, Activations* dump) {
   HISS_RETURN_IF_ERROR(check(spectrum));
+  if (spectrum.frames == 0 || spectrum.bins == 0) return {};
   const int64_t item = spectrum.frames * spectrum.bins;
-  if (item == 0) return {};
   HISS_RETURN_IF_ERROR(prepare(Shape::of(spectrum.frames, spectrum.bins, config_)));
   for (int64_t b = 0; b < spectrum.batch; ++b)
     HISS_RETURN_IF_ERROR(run_item(spectrum.log_magnitude + b * item, spectrum.phase + b * item,
