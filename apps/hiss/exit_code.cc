@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <string>
 
-#include "commands.h"
-
 namespace hiss::app {
 namespace {
 
