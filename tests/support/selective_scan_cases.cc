@@ -71,11 +71,11 @@ struct Spec {
 
 void add_layouts(CaseList<SelectiveScan, Spec>& list) {
   for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
+    list.with(name, [place = place](Spec& c) { c.place = place; });
     list.with(std::string("reverse_") + name,
-              [&](Spec& c) { c.place = place, c.direction = Direction::kReverse; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("states_") + name, [&](Spec& c) { c.state_place = place; });
+              [place = place](Spec& c) { c.place = place, c.direction = Direction::kReverse; });
+    list.with(std::string("bc_") + name, [place = place](Spec& c) { c.bc_place = place; });
+    list.with(std::string("states_") + name, [place = place](Spec& c) { c.state_place = place; });
   }
   list.with("only_dt_channels_first", [](Spec& c) { c.dt_place = Place::kChannelsFirst; });
   list.with("constant_dt", [](Spec& c) { c.dt_place = Place::kBroadcast; });

@@ -76,9 +76,9 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
   });
   list.with("not_tied", [](Spec& c) { c.tied = false; });
   for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("state_") + name, [&](Spec& c) { c.state_place = place; });
+    list.with(name, [place = place](Spec& c) { c.place = place; });
+    list.with(std::string("bc_") + name, [place = place](Spec& c) { c.bc_place = place; });
+    list.with(std::string("state_") + name, [place = place](Spec& c) { c.state_place = place; });
   }
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     const std::string name = to_string(dtype);

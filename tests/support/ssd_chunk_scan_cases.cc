@@ -72,10 +72,10 @@ struct Spec {
 
 void add_layouts(CaseList<SsdChunkScan, Spec>& list) {
   for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("dt_") + name, [&](Spec& c) { c.dt_place = place; });
-    list.with(std::string("states_") + name, [&](Spec& c) { c.state_place = place; });
+    list.with(name, [place = place](Spec& c) { c.place = place; });
+    list.with(std::string("bc_") + name, [place = place](Spec& c) { c.bc_place = place; });
+    list.with(std::string("dt_") + name, [place = place](Spec& c) { c.dt_place = place; });
+    list.with(std::string("states_") + name, [place = place](Spec& c) { c.state_place = place; });
   }
   list.with("constant_dt", [](Spec& c) { c.dt_place = Place::kBroadcast; });
   list.with("constant_bc", [](Spec& c) { c.bc_place = Place::kBroadcast; });
