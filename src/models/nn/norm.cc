@@ -37,14 +37,17 @@ void finish_statistics(const double* sums, int64_t rows, int64_t channels, int64
   }
 }
 
-void norm_prelu(const NormPrelu& f, const float* in, int64_t in_stride, int64_t cols,
-                int64_t channels, float* out, int64_t out_stride) {
+void norm_prelu(const NormPrelu& f, float* x, int64_t cols, int64_t channels, int64_t stride) {
+  const float* __restrict mean = f.mean;
+  const float* __restrict scale = f.scale;
+  const float* __restrict bias = f.bias;
+  const float* __restrict slope = f.slope;
   for (int64_t w = 0; w < cols; ++w) {
-    const float* x = in + w * in_stride;
-    float* y = out + w * out_stride;
+    float* __restrict v = x + w * stride;
     for (int64_t c = 0; c < channels; ++c) {
-      const float v = (x[c] - f.mean[c]) * f.scale[c] + f.bias[c];
-      y[c] = v >= 0 ? v : f.slope[c] * v;
+      const float y = (v[c] - mean[c]) * scale[c] + bias[c];
+      const float leak = slope[c] * y;
+      v[c] = y >= 0 ? y : leak;
     }
   }
 }
