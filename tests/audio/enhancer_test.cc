@@ -11,7 +11,7 @@
 
 #include "audio/pass_through.h"
 #include "audio/signals.h"
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 
 namespace hiss {
 namespace {

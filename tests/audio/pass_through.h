@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "enhancer_impl.h"
+#include "enhancer/enhancer_impl.h"
 #include "hiss/enhancer.h"
 #include "models/re_use/re_use.h"
 

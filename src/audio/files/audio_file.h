@@ -53,7 +53,7 @@ struct AudioWriterOptions {
   // A container by file extension ("wav", "flac" ...; empty: the input's, unless the output's
   // extension asks for another) and a sample format ("u8" "s8" "pcm16" "pcm24" "pcm32" "float"
   // "double" "vorbis" "opus" "mp3"; empty: the input's, or the nearest the container has).
-  std::string container, sample_format;
+  std::string container{}, sample_format{};
 };
 
 // Writes a file like `reader`'s: same rate, channels, container, sample format and tags, as far as
