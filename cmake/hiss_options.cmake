@@ -14,16 +14,23 @@ function(hiss_compile_options target)
 endfunction()
 set(HISS_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
-# hiss_add_test(name source...): a GoogleTest program that knows where the golden files are. Its tests
-# carry the folder's name as label: ctest -L audio.
+# hiss_add_test(name [AS_ONE] source...): a GoogleTest program that knows where the golden files are.
+# Its tests carry the folder's name as label: ctest -L audio.
+# AS_ONE: one test for ctest, for programs with thousands of short cases.
 function(hiss_add_test name)
-  add_executable(${name} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "AS_ONE" "" "")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   hiss_compile_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE HISS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE hiss hiss_test_support GTest::gmock GTest::gtest_main)
   get_filename_component(area ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   # Sanitizers or not, asking for more memory than there is is an error to report, not one to die of.
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${area} ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
+  set(properties LABELS ${area} ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
+  if(arg_AS_ONE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES ${properties})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  endif()
 endfunction()

@@ -10,8 +10,8 @@
 namespace hiss::app {
 
 void add_enhance_command(CLI::App& app, int& exit_code);
-
-// "Exit codes: ..." for the end of a help text.
-const char* exit_code_help();
+void add_explain_command(CLI::App& app, int& exit_code);
+void add_kernels_command(CLI::App& app, int& exit_code);
+void add_op_command(CLI::App& app, int& exit_code);
 
 }  // namespace hiss::app

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "exit_code.h"
 
 namespace hiss::app {
 namespace {

@@ -33,4 +33,7 @@ ExitCode exit_code(const Status& status, Subject subject);
 // the subject's own is given.
 ExitCode fail(const Status& status, Subject subject, std::string_view advice = {});
 
+// "Exit codes: ..." for the end of a help text.
+const char* exit_code_help();
+
 }  // namespace hiss::app

@@ -33,6 +33,9 @@ int run(int argc, char** argv) {
   app.footer(std::string(kExamples) + "\n" + exit_code_help());
 
   add_enhance_command(app, exit_code);
+  add_op_command(app, exit_code);
+  add_kernels_command(app, exit_code);
+  add_explain_command(app, exit_code);
 
   try {
     app.parse(argc, argv);

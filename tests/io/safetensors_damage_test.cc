@@ -101,6 +101,8 @@ std::vector<Damage> damages() {
       {"ShapeOverflows", shape("[4294967296,4294967296]"), "overflows"},
       {"ShapeOverflowsBesideAZero",
        header(entry("a", "F32", "[0,4294967296,4294967296]", "[0,0]"), 0), "overflows"},
+      {"ShapeOverflowsBeforeAZero",
+       header(entry("a", "F32", "[4294967296,4294967296,0]", "[0,0]"), 0), "overflows"},
       {"ShapeDoesNotFitOffsets", shape("[3]"), "F32 [3] takes 12 bytes, data_offsets give 8"},
       {"OffsetsNoPair", offsets("[0,8,8]"), "data_offsets is not a pair"},
       {"OffsetNegative", offsets("[-1,7]"), "offset \"-1\" is not a whole number"},

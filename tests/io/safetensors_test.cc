@@ -134,6 +134,24 @@ TEST(Safetensors, ViewsOutliveTheFilesName) {
   EXPECT_THAT(values<float>(moved.find("a")), ElementsAre(3.0f));
 }
 
+TEST(SafetensorsWriter, AlignsEveryTensorWhateverTheirSizes) {
+  const TemporaryFolder folder;
+  const uint16_t f16[3] = {};
+  const float f32[3] = {};
+  const double f64[1] = {};
+  ASSERT_TRUE(write_safetensors(folder / "x", {{"a", {f16, DType::kF16, {3}}},
+                                               {"b", {f32, DType::kF32, {3}}},
+                                               {"c", {f64, DType::kF64, {1}}}})
+                  .ok());
+  const std::string bytes = read_file(folder / "x");
+  uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, bytes.data(), 8);
+  EXPECT_EQ(header_bytes % 8, 0u);
+  const std::string header = bytes.substr(8, header_bytes);
+  for (const char* offsets : {"[20,26]", "[8,20]", "[0,8]"})
+    EXPECT_THAT(header, HasSubstr(offsets));
+}
+
 TEST(SafetensorsWriter, RefusesAnAbsentView) {
   const TemporaryFolder folder;
   const Status status = write_safetensors(folder / "x", {{"a", {}}});

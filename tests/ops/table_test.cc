@@ -52,12 +52,15 @@ const bool kRegistered = [] {
 }();
 
 template <class Op>
-std::vector<typename Op::Problem> problems() {
-  std::vector<typename Op::Problem> all;
-  for (const Case<Op>& c : cases<Op>()) {
-    TensorSet set(seed_of(c.name));
-    all.push_back(Op::describe(c.make(set)));
-  }
+const std::vector<typename Op::Problem>& problems() {
+  static const std::vector<typename Op::Problem> all = [] {
+    std::vector<typename Op::Problem> described;
+    for (const Case<Op>& c : cases<Op>()) {
+      TensorSet set(seed_of(c.name));
+      described.push_back(Op::describe(c.make(set)));
+    }
+    return described;
+  }();
   return all;
 }
 

@@ -71,11 +71,11 @@ struct Spec {
 };
 
 void add_layouts(CaseList<SsdChunkScan, Spec>& list) {
-  for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("dt_") + name, [&](Spec& c) { c.dt_place = place; });
-    list.with(std::string("states_") + name, [&](Spec& c) { c.state_place = place; });
+  for (const NamedPlace& p : kPlaces) {
+    list.with(p.name, [&](Spec& c) { c.place = p.place; });
+    list.with(std::string("bc_") + p.name, [&](Spec& c) { c.bc_place = p.place; });
+    list.with(std::string("dt_") + p.name, [&](Spec& c) { c.dt_place = p.place; });
+    list.with(std::string("states_") + p.name, [&](Spec& c) { c.state_place = p.place; });
   }
   list.with("constant_dt", [](Spec& c) { c.dt_place = Place::kBroadcast; });
   list.with("constant_bc", [](Spec& c) { c.bc_place = Place::kBroadcast; });
@@ -101,6 +101,13 @@ void add_numbers(CaseList<SsdChunkScan, Spec>& list) {
   list.with("no_softplus", [](Spec& c) { c.dt = uniform(0, 1), c.softplus = c.dt_bias = false; });
   list.with("strong_decay", [](Spec& c) { c.A = constant(-1e4), c.seqlen = 129; });
   list.with("weak_decay", [](Spec& c) { c.A = constant(-1e-4), c.seqlen = 129; });
+  list.with("mixed_decay", [](Spec& c) { c.A = uniform(-200, 0), c.ngroups = 1, c.seqlen = 129; });
+  list.with("decay_below_float", [](Spec& c) {
+    c.dt = constant(1), c.A = constant(-60), c.seqlen = 65, c.softplus = c.dt_bias = false;
+  });
+  list.with("growth", [](Spec& c) {
+    c.dt = constant(1), c.A = constant(0.4), c.seqlen = 129, c.softplus = c.dt_bias = false;
+  });
   list.with("no_decay", [](Spec& c) { c.A = constant(0); });
   list.with("cumulative_decay_below_88", [](Spec& c) {
     c.dt = constant(1), c.A = constant(-1), c.seqlen = 129, c.softplus = c.dt_bias = false;
@@ -121,6 +128,11 @@ void add_packed(CaseList<SsdChunkScan, Spec>& list) {
             [](Spec& c) { c.lengths = std::vector<int64_t>(100, 1), c.headdim = 4; });
   list.with("checkpoints", [](Spec& c) { c.checkpoints = {0, 1, 17, 36}; });
   list.with("checkpoints_last_tokens", [](Spec& c) { c.checkpoints = {33, 34, 35, 36}; });
+  list.with("checkpoints_tile_border",
+            [](Spec& c) { c.seqlen = 100, c.checkpoints = {30, 31, 32, 63, 64, 99}; });
+  list.with("checkpoints_strict", [](Spec& c) {
+    c.checkpoints = {0, 31, 36}, c.precision = Precision::kStrict;
+  });
   list.with("checkpoints_packed", [](Spec& c) {
     c.lengths = {5, 0, 1, 30}, c.checkpoints = {2, 4, 5, 35};
   });
@@ -133,11 +145,14 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   CaseList<SsdChunkScan, Spec> list;
   list.each("length", {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 255, 257},
             [](Spec& c, int64_t n) { c.seqlen = n, c.batch = 1; });
+  list.each("tile_border", {31, 32, 33}, [](Spec& c, int64_t n) { c.seqlen = n; });
   list.with("length_1026", [](Spec& c) { c.seqlen = 1026, c.batch = 1, c.headdim = 4; });
   const auto few = [](Spec& c) { c.batch = 1, c.seqlen = 9, c.nheads = 2; };
   list.each("headdim", {0, 1, 3, 32, 64, 80, 96, 128, 512},
             [&](Spec& c, int64_t n) { few(c), c.headdim = n; });
-  list.each("dstate", {0, 1, 3, 16, 64, 128, 256, 512},
+  list.each("heads_of_headdim", {1, 5, 33, 65, 129},
+            [&](Spec& c, int64_t n) { few(c), c.nheads = 7, c.ngroups = 1, c.headdim = n; });
+  list.each("dstate", {0, 1, 3, 7, 13, 16, 64, 97, 128, 256, 512},
             [&](Spec& c, int64_t n) { few(c), c.dstate = n; });
   list.with("heads_128_groups_8", [&](Spec& c) { few(c), c.nheads = 128, c.ngroups = 8; });
   list.with("heads_24_groups_1", [&](Spec& c) { few(c), c.nheads = 24, c.ngroups = 1; });

@@ -44,15 +44,15 @@ struct Filter {
 };
 
 template <class T>
-HWY_INLINE void StoreOutput(V sum, bool silu, T* y) {
+HWY_INLINE void store_output(V sum, bool gate, T* y) {
   const Tag d;
-  StoreElements(silu ? Silu(d, sum) : sum, d, y);
+  store_elements(gate ? silu(d, sum) : sum, d, y);
 }
 
 // kTokens outputs of one vector of channels: y[j] from the rows x[j - (width - 1)] ... x[j].
 template <int64_t kTokens, int64_t kWidth, class T>
-HWY_INLINE void ConvBlock(const Filter& filter, int64_t c, const T* x, int64_t x_stride, T* y,
-                          int64_t y_stride) {
+HWY_INLINE void conv_block(const Filter& filter, int64_t c, const T* x, int64_t x_stride, T* y,
+                           int64_t y_stride) {
   const Tag d;
   V sum[kTokens];
   const V bias = hn::LoadU(d, filter.taps + filter.width * filter.dim + c);
@@ -63,7 +63,7 @@ HWY_INLINE void ConvBlock(const Filter& filter, int64_t c, const T* x, int64_t x
       // Input i meets outputs i ... i + width - 1; each output sees its inputs oldest first.
 #pragma GCC unroll 16
     for (int64_t i = 1 - kWidth; i < kTokens; ++i) {
-      const V input = LoadElements(d, x + i * x_stride);
+      const V input = load_elements(d, x + i * x_stride);
 #pragma GCC unroll 8
       for (int64_t k = kWidth - 1; k >= 0; --k) {
         const int64_t j = i + kWidth - 1 - k;
@@ -75,41 +75,41 @@ HWY_INLINE void ConvBlock(const Filter& filter, int64_t c, const T* x, int64_t x
       const V tap = hn::LoadU(d, filter.taps + k * filter.dim + c);
       const T* row = x + (k + 1 - filter.width) * x_stride;
       for (int64_t j = 0; j < kTokens; ++j)
-        sum[j] = hn::MulAdd(tap, LoadElements(d, row + j * x_stride), sum[j]);
+        sum[j] = hn::MulAdd(tap, load_elements(d, row + j * x_stride), sum[j]);
     }
   }
-  for (int64_t j = 0; j < kTokens; ++j) StoreOutput(sum[j], filter.silu, y + j * y_stride);
+  for (int64_t j = 0; j < kTokens; ++j) store_output(sum[j], filter.silu, y + j * y_stride);
 }
 
 // The last vector of a run ends where the run ends; it may repeat channels of the one before.
 template <class F>
-HWY_INLINE void ForEachVector(int64_t begin, int64_t end, F&& f) {
+HWY_INLINE void for_each_vector(int64_t begin, int64_t end, F&& f) {
   for (int64_t c = begin; c < end; c += kLanes) f(std::min(c, end - kLanes));
 }
 
 // Tokens [first, length), whose inputs are all in x.
 template <int64_t kWidth, class T>
-void ConvTokens(const Filter& filter, int64_t begin, int64_t end, int64_t first, int64_t length,
-                const T* x, int64_t x_stride, T* y, int64_t y_stride) {
+void conv_tokens(const Filter& filter, int64_t begin, int64_t end, int64_t first, int64_t length,
+                 const T* x, int64_t x_stride, T* y, int64_t y_stride) {
   int64_t i = first;
   for (; i + kBlock <= length; i += kBlock)
-    ForEachVector(begin, end, [&](int64_t c) HWY_ATTR {
-      ConvBlock<kBlock, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
-                                y_stride);
+    for_each_vector(begin, end, [&](int64_t c) HWY_ATTR {
+      conv_block<kBlock, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
+                                 y_stride);
     });
   for (; i < length; ++i)
-    ForEachVector(begin, end, [&](int64_t c) HWY_ATTR {
-      ConvBlock<1, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
-                           y_stride);
+    for_each_vector(begin, end, [&](int64_t c) HWY_ATTR {
+      conv_block<1, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
+                            y_stride);
     });
 }
 
 // Output i < width - 1: some of its inputs come from the state.
 template <class T>
-void ConvFirstTokens(const Args& args, const Filter& filter, int64_t s, int64_t i, int64_t begin,
-                     int64_t end, const T* x, int64_t x_stride, T* y) {
+void conv_first_tokens(const Args& args, const Filter& filter, int64_t s, int64_t i, int64_t begin,
+                       int64_t end, const T* x, int64_t x_stride, T* y) {
   const Tag d;
-  ForEachVector(begin, end, [&](int64_t c) HWY_ATTR {
+  for_each_vector(begin, end, [&](int64_t c) HWY_ATTR {
     V sum = hn::LoadU(d, filter.taps + filter.width * filter.dim + c);
     for (int64_t k = 0; k < filter.width; ++k) {
       const int64_t at = i - (filter.width - 1) + k;
@@ -117,35 +117,35 @@ void ConvFirstTokens(const Args& args, const Filter& filter, int64_t s, int64_t 
       if (at < 0 && args.initial_state.present())
         for (int64_t lane = 0; lane < kLanes; ++lane)
           state[lane] = earlier_input(args, s, at, c + lane);
-      const V input = at < 0 ? hn::Load(d, state) : LoadElements(d, x + at * x_stride + c);
+      const V input = at < 0 ? hn::Load(d, state) : load_elements(d, x + at * x_stride + c);
       sum = hn::MulAdd(hn::LoadU(d, filter.taps + k * filter.dim + c), input, sum);
     }
-    StoreOutput(sum, filter.silu, y + c);
+    store_output(sum, filter.silu, y + c);
   });
 }
 
 template <class T>
-void ConvSequence(const Args& args, const Filter& filter, int64_t s, int64_t length, int64_t begin,
-                  int64_t end, const T* x, int64_t x_stride, T* y, int64_t y_stride) {
+void conv_sequence(const Args& args, const Filter& filter, int64_t s, int64_t length, int64_t begin,
+                   int64_t end, const T* x, int64_t x_stride, T* y, int64_t y_stride) {
   const int64_t first = std::min(filter.width - 1, length);
   for (int64_t i = 0; i < first; ++i)
-    ConvFirstTokens(args, filter, s, i, begin, end, x, x_stride, y + i * y_stride);
+    conv_first_tokens(args, filter, s, i, begin, end, x, x_stride, y + i * y_stride);
   const auto conv = [&](auto* function) HWY_ATTR {
     function(filter, begin, end, first, length, x, x_stride, y, y_stride);
   };
   switch (filter.width) {
     case 2:
-      return conv(ConvTokens<2, T>);
+      return conv(conv_tokens<2, T>);
     case 3:
-      return conv(ConvTokens<3, T>);
+      return conv(conv_tokens<3, T>);
     case 4:
-      return conv(ConvTokens<4, T>);
+      return conv(conv_tokens<4, T>);
     default:
-      return conv(ConvTokens<0, T>);
+      return conv(conv_tokens<0, T>);
   }
 }
 
-void PrepareTaps(const Args& args, float* taps) {
+void prepare_taps(const Args& args, float* taps) {
   const ConstTensorView& w = args.weight;
   const int64_t dim = w.shape[0], width = w.shape[1];
   int64_t c = 0;
@@ -169,7 +169,7 @@ void PrepareTaps(const Args& args, float* taps) {
 Status run(const Args& args, const Launch& launch) {
   const int64_t dim = args.x.shape[2], width = args.weight.shape[1];
   auto* taps = reinterpret_cast<float*>(launch.workspace.data());
-  PrepareTaps(args, taps);
+  prepare_taps(args, taps);
   const Filter filter{width, dim, taps, args.activation == Activation::kSilu};
   Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
   // Whole cache lines, and streams long enough for the prefetcher; the last run takes the rest.
@@ -183,9 +183,9 @@ Status run(const Args& args, const Launch& launch) {
     const Sequence sequence = sequence_at(args.cu_seqlens, args.x.shape[1], s);
     const Plane x = ordered_plane_of(args.x, sequence, args.direction);
     const MutablePlane y = ordered_plane_of(args.y, sequence, args.direction);
-    WithElementType(x.dtype, x.data, [&]<class T>(const T* from) HWY_ATTR {
-      ConvSequence(args, filter, s, sequence.length, begin, end, from, x.token_stride,
-                   static_cast<T*>(y.data), y.token_stride);
+    with_element_type(x.dtype, x.data, [&]<class T>(const T* from) HWY_ATTR {
+      conv_sequence(args, filter, s, sequence.length, begin, end, from, x.token_stride,
+                    static_cast<T*>(y.data), y.token_stride);
     });
     store_final_state(args, s, x, sequence.length, begin, end);
   });
@@ -201,7 +201,7 @@ namespace {
 Decline why_not_lanes_over_dim(const CausalConv1d::Problem& p, const Machine& machine) {
   if (!machine.HISS_ISA) return why::kIsa;
   if (p.layout != Layout::kChannelsLast) return why::kLayout;
-  if (p.dim < HWY_LANES(float)) return why::kFewChannels;
+  if (p.dim < int64_t{HWY_LANES(float)}) return why::kFewChannels;
   return {};
 }
 size_t workspace_bytes(const CausalConv1d::Problem& p, const Machine&) {

@@ -46,7 +46,7 @@ struct Channel {
 // y[0 ... n) from x, oldest input of y[i] at x[i] (forward) or x[i + width - 1] (kReverse: memory
 // runs against the order of consumption).
 template <bool kReverse>
-void ConvTile(const Channel& channel, const float* x, int64_t n, float* y) {
+void conv_tile(const Channel& channel, const float* x, int64_t n, float* y) {
   const Tag d;
   const V bias = hn::Set(d, channel.bias);
   const auto offset = [&](int64_t k) { return kReverse ? channel.width - 1 - k : k; };
@@ -61,49 +61,49 @@ void ConvTile(const Channel& channel, const float* x, int64_t n, float* y) {
         sum[j] = hn::MulAdd(tap, hn::LoadU(d, p + j * kLanes), sum[j]);
     }
     for (int64_t j = 0; j < kVectors; ++j)
-      hn::StoreU(channel.silu ? Silu(d, sum[j]) : sum[j], d, y + i + j * kLanes);
+      hn::StoreU(channel.silu ? silu(d, sum[j]) : sum[j], d, y + i + j * kLanes);
   }
   for (; i < n; i += kLanes) {
     const int64_t tokens = std::min(kLanes, n - i);
     V sum = bias;
     for (int64_t k = 0; k < channel.width; ++k) {
       const float* p = x + i + offset(k);
-      const V input = tokens == kLanes ? hn::LoadU(d, p) : LoadFirst(d, p, tokens);
+      const V input = tokens == kLanes ? hn::LoadU(d, p) : load_first(d, p, tokens);
       sum = hn::MulAdd(hn::Set(d, channel.taps[k]), input, sum);
     }
-    if (channel.silu) sum = Silu(d, sum);
+    if (channel.silu) sum = silu(d, sum);
     if (tokens == kLanes)
       hn::StoreU(sum, d, y + i);
     else
-      StoreFirst(sum, d, y + i, tokens);
+      store_first(sum, d, y + i, tokens);
   }
 }
 
 // Tokens [t, t + n) of one channel, which may lie before token 0 or have any stride, as floats.
-void GatherTokens(const Args& args, int64_t s, const Plane& x, int64_t c, int64_t t, int64_t n,
-                  float* to) {
+void gather_tokens(const Args& args, int64_t s, const Plane& x, int64_t c, int64_t t, int64_t n,
+                   float* to) {
   for (; n > 0 && t < 0; ++t, --n) *to++ = earlier_input(args, s, t, c);
   const int64_t first = t * x.token_stride + c * x.channel_stride;
   if (x.token_stride == 1) {
-    WithElementType(x.dtype, advance(x.data, x.dtype, first),
-                    [&](const auto* p) HWY_ATTR { CopyElements(p, n, to); });
+    with_element_type(x.dtype, advance(x.data, x.dtype, first),
+                      [&](const auto* p) HWY_ATTR { copy_elements(p, n, to); });
     return;
   }
   for (int64_t i = 0; i < n; ++i) to[i] = float_at(x, first + i * x.token_stride);
 }
 
-void ScatterTokens(const float* from, const MutablePlane& y, int64_t c, int64_t t, int64_t n) {
+void scatter_tokens(const float* from, const MutablePlane& y, int64_t c, int64_t t, int64_t n) {
   const int64_t first = t * y.token_stride + c * y.channel_stride;
   if (y.token_stride == 1) {
-    WithElementType(y.dtype, advance(y.data, y.dtype, first),
-                    [&](auto* p) HWY_ATTR { CopyElements(from, n, p); });
+    with_element_type(y.dtype, advance(y.data, y.dtype, first),
+                      [&](auto* p) HWY_ATTR { copy_elements(from, n, p); });
     return;
   }
   for (int64_t i = 0; i < n; ++i) put_float(y, first + i * y.token_stride, from[i]);
 }
 
-void ConvChannel(const Args& args, int64_t s, int64_t length, const Plane& x, const MutablePlane& y,
-                 int64_t c) {
+void conv_channel(const Args& args, int64_t s, int64_t length, const Plane& x,
+                  const MutablePlane& y, int64_t c) {
   const ConstTensorView& w = args.weight;
   const int64_t width = w.shape[1], history = width - 1;
   float taps[kMaxWidthOverTime];
@@ -121,16 +121,16 @@ void ConvChannel(const Args& args, int64_t s, int64_t length, const Plane& x, co
       const float* from = static_cast<const float*>(x.data) + c * x.channel_stride;
       float* to = static_cast<float*>(y.data) + c * y.channel_stride;
       if (x.token_stride == 1)
-        ConvTile<false>(channel, from + i - history, n, to + i);
+        conv_tile<false>(channel, from + i - history, n, to + i);
       else
-        ConvTile<true>(channel, from - (i + n - 1), n, to - (i + n - 1));
+        conv_tile<true>(channel, from - (i + n - 1), n, to - (i + n - 1));
       break;
     }
     const int64_t n = std::min(in_place ? std::max(history - i, kLanes) : kTile, length - i);
     const int64_t tokens = std::min(n, kTile);
-    GatherTokens(args, s, x, c, i - history, history + tokens, inputs);
-    ConvTile<false>(channel, inputs, tokens, outputs);
-    ScatterTokens(outputs, y, c, i, tokens);
+    gather_tokens(args, s, x, c, i - history, history + tokens, inputs);
+    conv_tile<false>(channel, inputs, tokens, outputs);
+    scatter_tokens(outputs, y, c, i, tokens);
     i += tokens;
   }
 }
@@ -145,7 +145,7 @@ Status run(const Args& args, const Launch& launch) {
     const Sequence sequence = sequence_at(args.cu_seqlens, args.x.shape[1], s);
     const Plane x = ordered_plane_of(args.x, sequence, args.direction);
     const MutablePlane y = ordered_plane_of(args.y, sequence, args.direction);
-    for (int64_t c = begin; c < end; ++c) ConvChannel(args, s, sequence.length, x, y, c);
+    for (int64_t c = begin; c < end; ++c) conv_channel(args, s, sequence.length, x, y, c);
     store_final_state(args, s, x, sequence.length, begin, end);
   });
   return {};

@@ -28,7 +28,7 @@ inline ChannelBlocks channel_blocks(int64_t dim, int64_t ngroups, int64_t lanes)
 template <bool Machine::*kIsa>
 Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
   if (!(machine.*kIsa)) return why::kIsa;
-  if (p.dstate > kMaxDstate) return why::kDstate;
+  if (p.dstate < 1 || p.dstate > kMaxDstate) return why::kDstate;
   return {};
 }
 

@@ -38,18 +38,18 @@ using Args = SelectiveScan::Args;
 // One vector of channels: `lanes` of them from `channel` on, of one group.
 struct Block {
   int64_t channel, lanes, group;
-  float* decay;    // (dstate, 2, kLanes): PrepareDecay's high and low of each state
+  float* rates;    // (dstate, 2, kLanes): prepare_decay's high and low of each state
   float* largest;  // (kLanes): the largest |high| of each lane
 };
 
 Block block_at(const ChannelBlocks& blocks, int64_t i, int64_t dstate, float* workspace) {
   const int64_t group = i / blocks.per_group, at = i % blocks.per_group * kLanes;
-  float* decay = workspace + i * (2 * dstate + 1) * kLanes;
-  return {group * blocks.group_dim + at, std::min(kLanes, blocks.group_dim - at), group, decay,
-          decay + 2 * dstate * kLanes};
+  float* rates = workspace + i * (2 * dstate + 1) * kLanes;
+  return {group * blocks.group_dim + at, std::min(kLanes, blocks.group_dim - at), group, rates,
+          rates + 2 * dstate * kLanes};
 }
 
-void PrepareBlock(const Args& args, const Block& block) {
+void prepare_block(const Args& args, const Block& block) {
   const LanesTag d;
   const int64_t dstate = args.A.shape[1];
   const float* A = args.A.as<float>() + block.channel * args.A.stride[0];
@@ -59,19 +59,19 @@ void PrepareBlock(const Args& args, const Block& block) {
     for (int64_t lane = 0; lane < block.lanes; ++lane)
       lanes[lane] = A[lane * args.A.stride[0] + n * args.A.stride[1]];
     Lanes a = hn::Load(d, lanes);
-    if (args.A_is_log) a = hn::Neg(Exp(d, a));
+    if (args.A_is_log) a = hn::Neg(exp(d, a));
     Lanes high, low;
-    PrepareDecay(d, a, high, low);
-    hn::Store(high, d, block.decay + 2 * n * kLanes);
-    hn::Store(low, d, block.decay + (2 * n + 1) * kLanes);
+    prepare_decay(d, a, high, low);
+    hn::Store(high, d, block.rates + 2 * n * kLanes);
+    hn::Store(low, d, block.rates + (2 * n + 1) * kLanes);
     largest = hn::Max(hn::Abs(high), largest);
   }
   hn::Store(largest, d, block.largest);
 }
 
 // h (dstate, kLanes) from and to row `row` of a (rows, dim, dstate) tensor of states.
-void LoadState(const ConstTensorView& states, int64_t row, const Block& block, int64_t dstate,
-               float* h) {
+void load_state(const ConstTensorView& states, int64_t row, const Block& block, int64_t dstate,
+                float* h) {
   std::fill_n(h, dstate * kLanes, 0.0f);
   if (!states.present()) return;
   const float* p = states.as<float>() + row * states.stride[0] + block.channel * states.stride[1];
@@ -80,8 +80,8 @@ void LoadState(const ConstTensorView& states, int64_t row, const Block& block, i
       h[n * kLanes + lane] = p[lane * states.stride[1] + n * states.stride[2]];
 }
 
-void StoreState(const float* h, const Block& block, int64_t dstate, float* p,
-                int64_t channel_stride, int64_t state_stride) {
+void store_state(const float* h, const Block& block, int64_t dstate, float* p,
+                 int64_t channel_stride, int64_t state_stride) {
   p += block.channel * channel_stride;
   for (int64_t lane = 0; lane < block.lanes; ++lane)
     for (int64_t n = 0; n < dstate; ++n)
@@ -89,8 +89,8 @@ void StoreState(const float* h, const Block& block, int64_t dstate, float* p,
 }
 
 // B or C of a tile, `states` states from n on, as floats with stride 1.
-Rows LoadStateRows(const Plane& plane, int64_t t, int64_t tokens, int64_t n, int64_t states,
-                   float* buffer) {
+Rows load_state_rows(const Plane& plane, int64_t t, int64_t tokens, int64_t n, int64_t states,
+                     float* buffer) {
   const int64_t first = t * plane.token_stride + n * plane.channel_stride;
   if (plane.dtype == DType::kF32 && plane.channel_stride == 1)
     return {static_cast<const float*>(plane.data) + first, plane.token_stride};
@@ -103,17 +103,17 @@ Rows LoadStateRows(const Plane& plane, int64_t t, int64_t tokens, int64_t n, int
 
 // All states of a tile: tile.y = sum_n C[n] h[n].
 template <bool kAnyRange>
-void ScanAllStates(const Plane& B, const Plane& C, int64_t t, ScanOrder order, const Block& block,
-                   int64_t dstate, ScanTile& tile, float* h) {
+void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order, const Block& block,
+                     int64_t dstate, ScanTile& tile, float* h) {
   HWY_ALIGN float B_buffer[kTileTokens * kMaxStates], C_buffer[kTileTokens * kMaxStates];
   for (int64_t n = 0, states = kMaxStates; n < dstate; n += states) {
     while (states > dstate - n) states /= 2;
-    order.B = LoadStateRows(B, t, order.tokens, n, states, B_buffer);
-    order.C = LoadStateRows(C, t, order.tokens, n, states, C_buffer);
+    order.B = load_state_rows(B, t, order.tokens, n, states, B_buffer);
+    order.C = load_state_rows(C, t, order.tokens, n, states, C_buffer);
     const auto scan = [&]<size_t kStates>() HWY_ATTR {
       if constexpr (kStates <= kMaxStates)
-        ScanStates<kAnyRange>(std::make_index_sequence<kStates>(), order, n == 0,
-                              block.decay + 2 * n * kLanes, tile, h + n * kLanes);
+        scan_states<kAnyRange>(std::make_index_sequence<kStates>(), order, n == 0,
+                               block.rates + 2 * n * kLanes, tile, h + n * kLanes);
     };
     switch (states) {
       case 16:
@@ -135,7 +135,7 @@ void ScanAllStates(const Plane& B, const Plane& C, int64_t t, ScanOrder order, c
 }
 
 // One vector of channels through sequence s.
-void ScanBlock(const Args& args, int64_t s, const Block& block) {
+void scan_block(const Args& args, int64_t s, const Block& block) {
   const LanesTag d;
   const int64_t dstate = args.A.shape[1];
   const Sequence sequence = sequence_at(args.cu_seqlens, args.u.shape[1], s);
@@ -158,39 +158,39 @@ void ScanBlock(const Args& args, int64_t s, const Block& block) {
   HWY_ALIGN float h[kMaxDstate * kLanes];
   HWY_ALIGN float buffers[4][kTileTokens * kLanes];
   ScanTile tile;
-  LoadState(args.initial_state, s, block, dstate, h);
+  load_state(args.initial_state, s, block, dstate, h);
   for (int64_t done = 0; done < sequence.length;) {
     const int64_t tokens =
         tokens_to_checkpoint(args, sequence, done, std::min(kTileTokens, sequence.length - done));
     const int64_t t = forward ? done : sequence.length - done - tokens;
-    const Rows u_rows = LoadTile(d, u, t, tokens, c, block.lanes, buffers[0]);
-    const Rows dt_rows = LoadTile(d, dt, t, tokens, c, block.lanes, buffers[1]);
-    const Lanes largest = StepSizes(args, dt_rows, u_rows, tokens, dt_bias, tile);
+    const Rows u_rows = load_tile(d, u, t, tokens, c, block.lanes, buffers[0]);
+    const Rows dt_rows = load_tile(d, dt, t, tokens, c, block.lanes, buffers[1]);
+    const Lanes largest = step_sizes(args, dt_rows, u_rows, tokens, dt_bias, tile);
     const ScanOrder order{tokens, forward ? 0 : tokens - 1, forward ? 1 : -1, {}, {}};
     const auto near = hn::Le(hn::Mul(largest, largest_rate), hn::Set(d, kNearDecay));
     if (hn::AllTrue(d, near))
-      ScanAllStates<false>(B, C, t, order, block, dstate, tile, h);
+      scan_all_states<false>(B, C, t, order, block, dstate, tile, h);
     else
-      ScanAllStates<true>(B, C, t, order, block, dstate, tile, h);
+      scan_all_states<true>(B, C, t, order, block, dstate, tile, h);
     Rows z_rows{nullptr, 0};
-    if (z.data != nullptr) z_rows = LoadTile(d, z, t, tokens, c, block.lanes, buffers[2]);
-    const MutableRows y_rows = TileForStore(y, t, c, block.lanes, buffers[3]);
-    SkipAndGate(tile, u_rows, z_rows, tokens, D, args.D.present(), y_rows);
-    StoreTile(d, y_rows, buffers[3], y, t, tokens, c, block.lanes);
+    if (z.data != nullptr) z_rows = load_tile(d, z, t, tokens, c, block.lanes, buffers[2]);
+    const MutableRows y_rows = tile_for_store(y, t, c, block.lanes, buffers[3]);
+    skip_and_gate(tile, u_rows, z_rows, tokens, D, args.D.present(), y_rows);
+    store_tile(d, y_rows, buffers[3], y, t, tokens, c, block.lanes);
     done += tokens;
 
     const int64_t last = begin + (forward ? t + tokens - 1 : t);
     const TensorView& saved = args.checkpoint_states;
     for (int64_t k = 0; k < checkpoints(args); ++k)
       if (index_at(args.checkpoint_tokens, k) == last)
-        StoreState(h, block, dstate,
-                   saved.as<float>() + row * saved.stride[0] + k * saved.stride[1], saved.stride[2],
-                   saved.stride[3]);
+        store_state(h, block, dstate,
+                    saved.as<float>() + row * saved.stride[0] + k * saved.stride[1],
+                    saved.stride[2], saved.stride[3]);
   }
   const TensorView& final = args.final_state;
   if (final.present())
-    StoreState(h, block, dstate, final.as<float>() + s * final.stride[0], final.stride[1],
-               final.stride[2]);
+    store_state(h, block, dstate, final.as<float>() + s * final.stride[0], final.stride[1],
+                final.stride[2]);
 }
 
 Status run(const Args& args, const Launch& launch) {
@@ -207,11 +207,11 @@ Status run(const Args& args, const Launch& launch) {
     for (int64_t i = run * kTaskBlocks; i < end; ++i) body(block_at(blocks, i, dstate, workspace));
   };
   executor.run(runs, [&](int64_t task, int) HWY_ATTR {
-    for_each_block(task, [&](const Block& block) HWY_ATTR { PrepareBlock(args, block); });
+    for_each_block(task, [&](const Block& block) HWY_ATTR { prepare_block(args, block); });
   });
   executor.run(nseq * runs, [&](int64_t task, int) HWY_ATTR {
     for_each_block(task % runs,
-                   [&](const Block& block) HWY_ATTR { ScanBlock(args, task / runs, block); });
+                   [&](const Block& block) HWY_ATTR { scan_block(args, task / runs, block); });
   });
   return {};
 }

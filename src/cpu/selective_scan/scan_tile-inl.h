@@ -36,14 +36,14 @@ struct ScanTile {
 };
 
 // delta and delta * u of a tile. Returns the largest |delta| of each lane; NaN does not count.
-HWY_INLINE Lanes StepSizes(const SelectiveScan::Args& args, Rows dt, Rows u, int64_t tokens,
-                           Lanes dt_bias, ScanTile& tile) {
+HWY_INLINE Lanes step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u, int64_t tokens,
+                            Lanes dt_bias, ScanTile& tile) {
   const LanesTag d;
   const Lanes dt_min = hn::Set(d, args.dt_min), dt_max = hn::Set(d, args.dt_max);
   Lanes largest = hn::Zero(d);
   for (int64_t i = 0; i < tokens; ++i) {
     Lanes delta = hn::Add(hn::LoadU(d, dt.data + i * dt.stride), dt_bias);
-    if (args.dt_softplus) delta = Softplus(d, delta);
+    if (args.dt_softplus) delta = softplus(d, delta);
     delta = hn::Min(dt_max, hn::Max(dt_min, delta));  // as second operand NaN passes
     hn::Store(delta, d, tile.delta + i * kLanes);
     hn::Store(hn::Mul(delta, hn::LoadU(d, u.data + i * u.stride)), d, tile.delta_u + i * kLanes);
@@ -59,23 +59,23 @@ struct ScanOrder {
 };
 
 // kStates states, h (kStates rows of lanes) in registers: adds sum_n C[n] h[n] to tile.y, or sets
-// it with `begin`. decay: (high, low) rows of PrepareDecay for each state.
+// it with `begin`. rates: (high, low) rows of PrepareDecay for each state.
 template <bool kAnyRange, size_t... n>
-HWY_INLINE void ScanStates(std::index_sequence<n...>, const ScanOrder& order, bool begin,
-                           const float* HWY_RESTRICT decay, ScanTile& tile, float* h_memory) {
+HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, bool begin,
+                            const float* HWY_RESTRICT rates, ScanTile& tile, float* h_memory) {
   const LanesTag d;
   constexpr size_t kSums = sizeof...(n) < 4 ? sizeof...(n) : 4;
   Lanes h[sizeof...(n)] = {hn::Load(d, h_memory + n * kLanes)...};
   int64_t t = order.first;
   for (int64_t i = 0; i < order.tokens; ++i, t += order.step) {
-    const auto time = MakeDecayTime(d, hn::Load(d, tile.delta + t * kLanes));
+    const auto time = make_decay_time(d, hn::Load(d, tile.delta + t * kLanes));
     const Lanes delta_u = hn::Load(d, tile.delta_u + t * kLanes);
     const float* HWY_RESTRICT B = order.B.data + t * order.B.stride;
     const float* HWY_RESTRICT C = order.C.data + t * order.C.stride;
     Lanes sum[kSums];
     const auto update = [&](size_t k, Lanes& state, Lanes& y) HWY_ATTR {
-      const Lanes a = Decay<kAnyRange>(d, time, hn::Load(d, decay + 2 * k * kLanes),
-                                       hn::Load(d, decay + (2 * k + 1) * kLanes));
+      const Lanes a = decay<kAnyRange>(d, time, hn::Load(d, rates + 2 * k * kLanes),
+                                       hn::Load(d, rates + (2 * k + 1) * kLanes));
       state = hn::MulAdd(a, state, hn::Mul(delta_u, hn::Set(d, B[k])));
       y = k < kSums ? hn::Mul(hn::Set(d, C[k]), state) : hn::MulAdd(hn::Set(d, C[k]), state, y);
     };
@@ -89,13 +89,13 @@ HWY_INLINE void ScanStates(std::index_sequence<n...>, const ScanOrder& order, bo
 }
 
 // y = (sum + D * u) * SiLU(z), from tile.y to y. u and z may be the memory of y.
-HWY_INLINE void SkipAndGate(const ScanTile& tile, Rows u, Rows z, int64_t tokens, Lanes D,
-                            bool has_d, MutableRows y) {
+HWY_INLINE void skip_and_gate(const ScanTile& tile, Rows u, Rows z, int64_t tokens, Lanes D,
+                              bool has_d, MutableRows y) {
   const LanesTag d;
   for (int64_t i = 0; i < tokens; ++i) {
     Lanes v = hn::Load(d, tile.y + i * kLanes);
     if (has_d) v = hn::MulAdd(D, hn::LoadU(d, u.data + i * u.stride), v);
-    if (z.data != nullptr) v = hn::Mul(v, Silu(d, hn::LoadU(d, z.data + i * z.stride)));
+    if (z.data != nullptr) v = hn::Mul(v, silu(d, hn::LoadU(d, z.data + i * z.stride)));
     hn::StoreU(v, d, y.data + i * y.stride);
   }
 }

@@ -32,7 +32,7 @@ inline constexpr int kTableBits = 3;
 inline constexpr int kTableBits = 0;
 #endif
 inline constexpr float kSteps = 1 << kTableBits;
-// Where |x| of all lanes is at most this, Decay<false> is right and equals Decay<true> to the bit.
+// Where |x| of all lanes is at most this, decay<false> is right and equals decay<true> to the bit.
 inline constexpr float kNearDecay = 96.0f * kSteps;
 
 // Bits of 2^(i / kSteps) less i << (23 - kTableBits): adding k << (23 - kTableBits) gives
@@ -49,7 +49,7 @@ alignas(32) inline constexpr int32_t kPowerTable[8] = {
 // A * log2(e) * kSteps in two parts. Without fused multiply-add the first part has 12 bits, so that
 // its product with 12 bits of delta is exact.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void PrepareDecay(D d, V a, V& high, V& low) {
+HWY_INLINE void prepare_decay(D d, V a, V& high, V& low) {
   const hn::Repartition<double, D> dd;
   const hn::Half<D> dh;
   const auto factor = hn::Set(dd, 1.4426950408889634 * kSteps);
@@ -75,7 +75,7 @@ struct DecayTime {
 };
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE DecayTime<V> MakeDecayTime(D d, V delta) {
+HWY_INLINE DecayTime<V> make_decay_time(D d, V delta) {
 #if HWY_NATIVE_FMA
   (void)d;
   return {delta};
@@ -89,7 +89,7 @@ HWY_INLINE DecayTime<V> MakeDecayTime(D d, V delta) {
 // exp(time.delta * A). kAnyRange: right for every input, overflow and NaN included; otherwise for
 // |x| <= kNearDecay.
 template <bool kAnyRange, class D, class V = hn::Vec<D>>
-HWY_INLINE V Decay(D d, DecayTime<V> time, V high, V low) {
+HWY_INLINE V decay(D d, DecayTime<V> time, V high, V low) {
   const hn::RebindToSigned<D> di;
   const V shift = hn::Set(d, kRoundingShift);
   V x{};
@@ -147,7 +147,7 @@ HWY_INLINE V Decay(D d, DecayTime<V> time, V high, V low) {
   if constexpr (kAnyRange) {
     const auto k_int =
         hn::ShiftRight<kTableBits>(hn::Sub(hn::BitCast(di, t), hn::BitCast(di, shift)));
-    result = ScaleByPowerOf2(d, result, hn::ConvertTo(d, k_int), k_int);
+    result = scale_by_power_of_2(d, result, hn::ConvertTo(d, k_int), k_int);
     const V infinity = hn::Set(d, std::numeric_limits<float>::infinity());
     const V limit = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), infinity,
                                    hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x));

@@ -23,17 +23,17 @@ namespace hiss::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D>
-HWY_INLINE hn::Vec<D> LoadElements(D d, const float* p) {
+HWY_INLINE hn::Vec<D> load_elements(D d, const float* p) {
   return hn::LoadU(d, p);
 }
 template <class T, class D>
-HWY_INLINE hn::Vec<D> LoadElements(D d, const T* p) {
+HWY_INLINE hn::Vec<D> load_elements(D d, const T* p) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), p));
 }
 
 #if HWY_TARGET == HWY_SSE4  // no instruction; see float_from_f16
 template <class D>
-HWY_INLINE hn::Vec<D> LoadElements(D d, const hwy::float16_t* p) {
+HWY_INLINE hn::Vec<D> load_elements(D d, const hwy::float16_t* p) {
   const hn::RebindToSigned<D> di;
   const hn::Rebind<uint16_t, D> du16;
   const auto bits = hn::PromoteTo(di, hn::LoadU(du16, reinterpret_cast<const uint16_t*>(p)));
@@ -48,12 +48,12 @@ HWY_INLINE hn::Vec<D> LoadElements(D d, const hwy::float16_t* p) {
 #endif
 
 template <class D>
-HWY_INLINE void StoreElements(hn::Vec<D> v, D d, float* p) {
+HWY_INLINE void store_elements(hn::Vec<D> v, D d, float* p) {
   hn::StoreU(v, d, p);
 }
 
 template <class D>
-HWY_INLINE void StoreElements(hn::Vec<D> v, D d, hwy::bfloat16_t* p) {
+HWY_INLINE void store_elements(hn::Vec<D> v, [[maybe_unused]] D d, hwy::bfloat16_t* p) {
   const hn::RebindToUnsigned<D> du;
   const hn::Rebind<uint16_t, D> du16;
   const auto bits = hn::BitCast(du, v);
@@ -66,7 +66,7 @@ HWY_INLINE void StoreElements(hn::Vec<D> v, D d, hwy::bfloat16_t* p) {
 }
 
 template <class D>
-HWY_INLINE void StoreElements(hn::Vec<D> v, D d, hwy::float16_t* p) {
+HWY_INLINE void store_elements(hn::Vec<D> v, [[maybe_unused]] D d, hwy::float16_t* p) {
 #if HWY_TARGET == HWY_SSE4  // no instruction; see f16_from_float
   const hn::RebindToSigned<D> di;
   const hn::Rebind<uint16_t, D> du16;
@@ -92,38 +92,38 @@ HWY_INLINE void StoreElements(hn::Vec<D> v, D d, hwy::float16_t* p) {
 
 // The first n < Lanes(d) elements at p, zeros after them.
 template <class T, class D>
-HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* p, size_t n) {
+HWY_INLINE hn::Vec<D> load_first(D d, const T* p, size_t n) {
 #if HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(T) == sizeof(float)) return hn::MaskedLoad(hn::FirstN(d, n), d, p);
 #endif
   T lanes[HWY_LANES(float)] = {};
   std::memcpy(lanes, p, n * sizeof(T));
-  return LoadElements(d, lanes);
+  return load_elements(d, lanes);
 }
 
 template <class T, class D>
-HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* p, size_t n) {
+HWY_INLINE void store_first(hn::Vec<D> v, D d, T* p, size_t n) {
 #if HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(T) == sizeof(float)) return hn::BlendedStore(v, hn::FirstN(d, n), d, p);
 #endif
   T lanes[HWY_LANES(float)];
-  StoreElements(v, d, lanes);
+  store_elements(v, d, lanes);
   std::memcpy(p, lanes, n * sizeof(T));
 }
 
 // n elements one after another.
 template <class From, class To>
-HWY_INLINE void CopyElements(const From* from, int64_t n, To* to) {
+HWY_INLINE void copy_elements(const From* from, int64_t n, To* to) {
   const hn::ScalableTag<float> d;
   constexpr int64_t kStep = HWY_LANES(float);
   int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) StoreElements(LoadElements(d, from + i), d, to + i);
-  if (i < n) StoreFirst(LoadFirst(d, from + i, n - i), d, to + i, n - i);
+  for (; i + kStep <= n; i += kStep) store_elements(load_elements(d, from + i), d, to + i);
+  if (i < n) store_first(load_first(d, from + i, n - i), d, to + i, n - i);
 }
 
 // Calls f with a pointer of the element type.
 template <class Void, class F>
-HWY_INLINE void WithElementType(DType dtype, Void* data, F&& f) {
+HWY_INLINE void with_element_type(DType dtype, Void* data, F&& f) {
   using Types = BasicTensorView<Void>;
   switch (dtype) {
     case DType::kBF16:

@@ -25,7 +25,7 @@ inline constexpr float kRoundingShift = 12582912.0f;  // 1.5 * 2^23
 // p * 2^k for an integer k (as float and as int) in [-252, 254]: rounded once, so that results
 // below the normal range are right.
 template <class D, class V = hn::Vec<D>, class VI = hn::Vec<hn::RebindToSigned<D>>>
-HWY_INLINE V ScaleByPowerOf2(D d, V p, V k, VI k_int) {
+HWY_INLINE V scale_by_power_of_2(D d, V p, V k, VI k_int) {
 #if HWY_TARGET == HWY_AVX3
   (void)d, (void)k_int;
   return V{_mm512_scalef_ps(p.raw, k.raw)};
@@ -42,7 +42,7 @@ HWY_INLINE V ScaleByPowerOf2(D d, V p, V k, VI k_int) {
 
 // exp(x). Underflows gradually to 0, overflows to Inf.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Exp(D d, V x) {
+HWY_INLINE V exp(D d, V x) {
   const hn::RebindToSigned<D> di;
   // Beyond these the result is 0 or Inf. As second operand a NaN passes.
   const V c = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.5f), x));
@@ -58,12 +58,12 @@ HWY_INLINE V Exp(D d, V x) {
   q = hn::MulAdd(q, r, hn::Set(d, 0.16666520398961782f));
   q = hn::MulAdd(q, r, hn::Set(d, 0.4999999343211045f));
   const V p = hn::Add(hn::MulAdd(hn::Mul(q, r), r, r), hn::Set(d, 1.0f));
-  return ScaleByPowerOf2(d, p, k, hn::Sub(hn::BitCast(di, t), hn::BitCast(di, shift)));
+  return scale_by_power_of_2(d, p, k, hn::Sub(hn::BitCast(di, t), hn::BitCast(di, shift)));
 }
 
 // log(1 + e) for e in [0, 1], as 2 atanh(s) with s = e / (2 + e) <= 1/3.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Log1pOfUnit(D d, V e) {
+HWY_INLINE V log1p_of_unit(D d, V e) {
   const V s = hn::Div(e, hn::Add(e, hn::Set(d, 2.0f)));
   const V s2 = hn::Mul(s, s);
   // 2 atanh(s) = 2 s + s^3 q(s^2), q of degree 3: 4.5e-9.
@@ -75,24 +75,24 @@ HWY_INLINE V Log1pOfUnit(D d, V e) {
 
 // log(1 + exp(x)). Above 17 this is x in float32.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Softplus(D d, V x) {
-  const V e = Exp(d, hn::Neg(hn::Abs(x)));
-  return hn::Add(hn::Max(hn::Zero(d), x), Log1pOfUnit(d, e));
+HWY_INLINE V softplus(D d, V x) {
+  const V e = exp(d, hn::Neg(hn::Abs(x)));
+  return hn::Add(hn::Max(hn::Zero(d), x), log1p_of_unit(d, e));
 }
 
 // 1 / (1 + exp(-x)).
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Sigmoid(D d, V x) {
+HWY_INLINE V sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  const V e = Exp(d, hn::Neg(hn::Abs(x)));
+  const V e = exp(d, hn::Neg(hn::Abs(x)));
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(e, one));
 }
 
 // x / (1 + exp(-x)). SiLU(-Inf) is NaN, as in the formula.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Silu(D d, V x) {
+HWY_INLINE V silu(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  const V e = Exp(d, hn::Neg(hn::Abs(x)));
+  const V e = exp(d, hn::Neg(hn::Abs(x)));
   const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, e), x);
   return hn::Div(numerator, hn::Add(e, one));
 }

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Transposes each 4x4 block of four rows of a tile (a block: the same 128-bit part of each row).
 template <class D>
-HWY_INLINE void TransposeRows(D d, float* rows) {
+HWY_INLINE void transpose_rows(D d, float* rows) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const hn::Repartition<double, D> dd;
   const auto r0 = hn::Load(d, rows), r1 = hn::Load(d, rows + kLanes);
@@ -44,7 +44,8 @@ struct Rows {
 
 // A full tile of channels-first memory: channel c is a row of tokens at p + c * stride.
 template <class D>
-HWY_INLINE void LoadTransposed(D d, const float* p, int64_t stride, int64_t tokens, float* buffer) {
+HWY_INLINE void load_transposed(D d, const float* p, int64_t stride, int64_t tokens,
+                                float* buffer) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const hn::FixedTag<float, 4> d4;
   int64_t i = 0;
@@ -54,20 +55,20 @@ HWY_INLINE void LoadTransposed(D d, const float* p, int64_t stride, int64_t toke
     // + 3 of token k.
     for (int64_t lane = 0; lane < kLanes; ++lane)
       hn::Store(hn::LoadU(d4, p + lane * stride + i), d4, rows + lane % 4 * kLanes + lane / 4 * 4);
-    TransposeRows(d, rows);
+    transpose_rows(d, rows);
   }
   for (; i < tokens; ++i)
     for (int64_t lane = 0; lane < kLanes; ++lane) buffer[i * kLanes + lane] = p[lane * stride + i];
 }
 
 template <class D>
-HWY_INLINE void StoreTransposed(D d, float* buffer, int64_t tokens, float* p, int64_t stride) {
+HWY_INLINE void store_transposed(D d, float* buffer, int64_t tokens, float* p, int64_t stride) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const hn::FixedTag<float, 4> d4;
   int64_t i = 0;
   for (; i + 4 <= tokens; i += 4) {
     float* rows = buffer + i * kLanes;
-    TransposeRows(d, rows);
+    transpose_rows(d, rows);
     for (int64_t lane = 0; lane < kLanes; ++lane)
       hn::StoreU(hn::Load(d4, rows + lane % 4 * kLanes + lane / 4 * 4), d4, p + lane * stride + i);
   }
@@ -78,24 +79,24 @@ HWY_INLINE void StoreTransposed(D d, float* buffer, int64_t tokens, float* p, in
 // Tokens [t, t + tokens) x channels [c, c + lanes) of the plane, lanes <= Lanes(d): in place where
 // memory already looks so, otherwise copied to buffer (tokens rows of Lanes(d), zeros after lanes).
 template <class D>
-Rows LoadTile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c, int64_t lanes,
-              float* buffer) {
+Rows load_tile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c, int64_t lanes,
+               float* buffer) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const int64_t first = t * plane.token_stride + c * plane.channel_stride;
   const Rows copied{buffer, kLanes};
   if (plane.channel_stride == 1) {
     if (plane.dtype == DType::kF32 && lanes == kLanes)
       return {static_cast<const float*>(plane.data) + first, plane.token_stride};
-    WithElementType(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
+    with_element_type(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
       for (int64_t i = 0; i < tokens; ++i, p += plane.token_stride)
-        hn::Store(lanes == kLanes ? LoadElements(d, p) : LoadFirst(d, p, lanes), d,
+        hn::Store(lanes == kLanes ? load_elements(d, p) : load_first(d, p, lanes), d,
                   buffer + i * kLanes);
     });
     return copied;
   }
   if (plane.dtype == DType::kF32 && plane.token_stride == 1 && lanes == kLanes) {
-    LoadTransposed(d, static_cast<const float*>(plane.data) + first, plane.channel_stride, tokens,
-                   buffer);
+    load_transposed(d, static_cast<const float*>(plane.data) + first, plane.channel_stride, tokens,
+                    buffer);
     return copied;
   }
   for (int64_t i = 0; i < tokens; ++i)
@@ -113,8 +114,8 @@ struct MutableRows {
   int64_t stride;
 };
 
-inline MutableRows TileForStore(const MutablePlane& plane, int64_t t, int64_t c, int64_t lanes,
-                                float* buffer) {
+inline MutableRows tile_for_store(const MutablePlane& plane, int64_t t, int64_t c, int64_t lanes,
+                                  float* buffer) {
   constexpr int64_t kLanes = HWY_LANES(float);
   if (plane.dtype == DType::kF32 && plane.channel_stride == 1 && lanes == kLanes)
     return {static_cast<float*>(plane.data) + t * plane.token_stride + c, plane.token_stride};
@@ -123,26 +124,26 @@ inline MutableRows TileForStore(const MutablePlane& plane, int64_t t, int64_t c,
 
 // Brings rows that were written to buffer to memory; does nothing for those written in place.
 template <class D>
-void StoreTile(D d, const MutableRows& rows, float* buffer, const MutablePlane& plane, int64_t t,
-               int64_t tokens, int64_t c, int64_t lanes) {
+void store_tile(D d, const MutableRows& rows, float* buffer, const MutablePlane& plane, int64_t t,
+                int64_t tokens, int64_t c, int64_t lanes) {
   constexpr int64_t kLanes = HWY_LANES(float);
   if (rows.data != buffer) return;
   const int64_t first = t * plane.token_stride + c * plane.channel_stride;
   if (plane.channel_stride == 1) {
-    WithElementType(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
+    with_element_type(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
       for (int64_t i = 0; i < tokens; ++i, p += plane.token_stride) {
         const auto v = hn::Load(d, buffer + i * kLanes);
         if (lanes == kLanes)
-          StoreElements(v, d, p);
+          store_elements(v, d, p);
         else
-          StoreFirst(v, d, p, lanes);
+          store_first(v, d, p, lanes);
       }
     });
     return;
   }
   if (plane.dtype == DType::kF32 && plane.token_stride == 1 && lanes == kLanes) {
-    StoreTransposed(d, buffer, tokens, static_cast<float*>(plane.data) + first,
-                    plane.channel_stride);
+    store_transposed(d, buffer, tokens, static_cast<float*>(plane.data) + first,
+                     plane.channel_stride);
     return;
   }
   for (int64_t i = 0; i < tokens; ++i)
