@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "core/float16.h"
 #include "io/safetensors.h"
 
@@ -38,6 +36,11 @@ Checkpoint::Tensor channels_last(const Checkpoint::Tensor& t) {
           last.values.push_back(
               t.values[static_cast<size_t>(((o * ins + i) * rows + h) * cols + w)]);
   return last;
+}
+
+// The first `from` in the name, if there is one, becomes `to`.
+void replace(std::string& name, const std::string& from, const std::string& to) {
+  if (const size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
 }
 
 }  // namespace
@@ -80,43 +83,55 @@ Checkpoint Checkpoint::with_prefix(const std::string& prefix) const {
 }
 
 Checkpoint Checkpoint::as_speech_lens() const {
-  static const std::pair<std::regex, const char*> kRules[] = {
-      {std::regex("dense_block\\.dense_block\\.([0-3])\\.([0-2])\\."),
-       "denseBlock.layers.$1.layers.$2."},
-      {std::regex("dense_conv_([12])\\."), "conv$1.layers."},
-      {std::regex("up_conv([12])\\."), "upConv$1.layers."},
-      {std::regex("phase_conv_r"), "phaseConvR"},
-      {std::regex("phase_conv_i"), "phaseConvI"},
-      {std::regex("_blocks"), ""},
-      {std::regex("TSMamba"), "tfMamba"},
-      {std::regex("(time|freq)_mamba"), "$1Mamba"},
-      {std::regex("(output|in|out|x|dt)_proj"), "$1Proj"},
-      {std::regex("dense_encoder"), "denseEncoder"},
-      {std::regex("(mask|phase)_decoder"), "$1Decoder"},
-      {std::regex("final_conv"), "finalConv"},
+  static const std::pair<const char*, const char*> kRules[] = {
+      {"dense_conv_1.", "conv1.layers."},
+      {"dense_conv_2.", "conv2.layers."},
+      {"up_conv1.", "upConv1.layers."},
+      {"up_conv2.", "upConv2.layers."},
+      {"phase_conv_r", "phaseConvR"},
+      {"phase_conv_i", "phaseConvI"},
+      {"final_conv", "finalConv"},
+      {"forward_blocks", "forward"},
+      {"backward_blocks", "backward"},
+      {"TSMamba", "tfMamba"},
+      {"time_mamba", "timeMamba"},
+      {"freq_mamba", "freqMamba"},
+      {"output_proj", "outputProj"},
+      {"in_proj", "inProj"},
+      {"out_proj", "outProj"},
+      {"x_proj", "xProj"},
+      {"dt_proj", "dtProj"},
+      {"dense_encoder", "denseEncoder"},
+      {"mask_decoder", "maskDecoder"},
+      {"phase_decoder", "phaseDecoder"},
   };
   Checkpoint converted{{}, metadata};
   for (const auto& [original, tensor] : tensors) {
     std::string name = original;
-    for (const auto& [pattern, replacement] : kRules)
-      name = std::regex_replace(name, pattern, replacement);
+    for (const char* stage : {"0", "1", "2", "3"})
+      replace(name, std::string("dense_block.dense_block.") + stage + ".",
+              std::string("denseBlock.layers.") + stage + ".layers.");
+    for (const auto& [from, to] : kRules) replace(name, from, to);
     converted.tensors[name] = channels_last(tensor);
   }
   return converted;
 }
 
 Checkpoint Checkpoint::as_mlx_speech() const {
-  static const std::regex kItem(
-      "^((?:dense_encoder|mask_decoder|phase_decoder)\\..*\\.)([0-2])"
-      "((?:\\.conv)?\\.(?:weight|bias))$");
-  static const std::map<std::string, std::string> kItems = {
-      {"0", "conv"}, {"1", "norm"}, {"2", "act"}};
+  static const std::pair<std::string, std::string> kEndings[] = {
+      {".0.weight", ".conv.weight"},
+      {".0.bias", ".conv.bias"},
+      {".0.conv.weight", ".conv.conv.weight"},
+      {".0.conv.bias", ".conv.conv.bias"},
+      {".1.weight", ".norm.weight"},
+      {".1.bias", ".norm.bias"},
+      {".2.weight", ".act.weight"},
+  };
   Checkpoint converted{{}, metadata};
   for (const auto& [original, tensor] : tensors) {
     std::string name = original;
-    std::smatch match;
-    if (std::regex_match(original, match, kItem))
-      name = match[1].str() + kItems.at(match[2].str()) + match[3].str();
+    for (const auto& [from, to] : kEndings)
+      if (original.ends_with(from)) name = original.substr(0, original.size() - from.size()) + to;
     converted.tensors[name] = channels_last(tensor);
   }
   return converted;

@@ -47,7 +47,8 @@ class Generator {
 
 }  // namespace
 
-Status write_random_checkpoint(const std::string& path, const ReUseConfig& config) {
+Status write_random_checkpoint(const std::string& path, ReUseConfig config) {
+  if (config.dt_rank == 0) config.dt_rank = (config.channels + 15) / 16;
   Weights no_weights;
   Generator generate;
   std::map<std::string, std::vector<float>> values;
@@ -71,6 +72,7 @@ Status write_random_checkpoint(const std::string& path, const ReUseConfig& confi
                                 {"expand", text(config.expand)},
                                 {"d_state", text(config.d_state)},
                                 {"d_conv", text(config.d_conv)},
+                                {"dt_rank", text(config.dt_rank)},
                                 {"n_fft", text(config.n_fft)},
                                 {"hop_size", text(config.hop_size)},
                                 {"win_size", text(config.win_size)},

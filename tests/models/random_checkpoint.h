@@ -13,6 +13,6 @@ namespace hiss::models::re_use {
 // Writes a checkpoint of this configuration with random weights of realistic size (PyTorch names,
 // configuration in the metadata), the same for the same configuration: speed does not depend on
 // what a model has learnt.
-Status write_random_checkpoint(const std::string& path, const ReUseConfig& config);
+Status write_random_checkpoint(const std::string& path, ReUseConfig config);
 
 }  // namespace hiss::models::re_use

@@ -71,11 +71,14 @@ struct alignas(64) Scratch {
   float y_buffer[kTileTokens * kRow];
   float z_buffer[kTileTokens * kRow];
   float D[kRow];
-  float delta[kBlockChannels * kTileTokens];  // (head of the block, token)
-  float decay[kBlockChannels * kTileTokens];
-  float scale[kBlockChannels * kTileTokens];        // state = scale * h
-  float rescale[2 * kTileTokens * kBlockChannels];  // (rescaling, head of the block)
-  float last_scale[kBlockChannels];                 // after the last token so far
+  // By head of the block:
+  float delta[kBlockChannels * kTileTokens];        // (head, token)
+  double log_decay[kBlockChannels * kTileTokens];   // delta * A
+  double log_scales[kBlockChannels * kTileTokens];  // state = scale * h after each token
+  float scale[kBlockChannels * kTileTokens];
+  double log_rescale[2 * kTileTokens * kBlockChannels];  // (rescaling, head)
+  float rescale[2 * kTileTokens * kBlockChannels];
+  double log_scale[kBlockChannels];  // after the last token so far
 
   // Behind the struct: h (dstate, kRow), and B and C of a tile.
   float* h() { return reinterpret_cast<float*>(this + 1); }

@@ -33,7 +33,8 @@ void norm_prelu(const NormPrelu& f, float* x, int64_t cols, int64_t channels, in
 
 // LayerNorm over the last axis, between a linear layer's bias and a residual:
 //   v = x + linear_bias;   out = (v - mean(v)) / sqrt(var(v) + epsilon) * weight + bias + residual
-// x, residual and out are [tokens, channels] with `..._stride` floats a token; out may be residual.
+// x, residual and out are [tokens, channels] with `..._stride` floats a token; out may be
+// residual. x is overwritten.
 struct LayerNorm {
   const float* linear_bias = nullptr;
   const float* weight = nullptr;
