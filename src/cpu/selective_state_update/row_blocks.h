@@ -27,7 +27,7 @@ inline int64_t padded(int64_t dstate) { return (dstate + kMaxLanes - 1) / kMaxLa
 struct alignas(64) Scratch {
   float x[kChunkTokens][kBlockRows];
   float z[kChunkTokens][kBlockRows];
-  float y[kChunkTokens][kBlockRows];
+  float y[kChunkTokens][kBlockRows + kMaxLanes];  // written four at a time
   float delta[kChunkTokens][kBlockRows];
   float delta_x[kChunkTokens][kBlockRows];
   float decay[kChunkTokens];  // of the head, where A and dt are tied
@@ -60,6 +60,7 @@ Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) 
   if (!(machine.*kIsa)) return why::kIsa;
   if (p.state_dtype != DType::kF32) return why::kStateDtype;
   if (!p.dense) return why::kLayout;
+  if (p.dstate == 0) return why::kDstate;
   return {};
 }
 
