@@ -34,7 +34,8 @@ struct alignas(64) Scratch {
   float D[kBlockRows], dt_bias[kBlockRows];
   alignas(64) float sums[kChunkTokens][kTileRows][kMaxLanes];  // C h before lanes are added up
 
-  // Behind the struct, padded with zeros: B and C (kChunkTokens, 2, padded) and A of some rows.
+  // Behind the struct, padded with zeros: B and C (kChunkTokens, padded each) and A of
+  // some rows.
   float* B_and_C() { return reinterpret_cast<float*>(this + 1); }
   float* A(int64_t dstate) { return B_and_C() + 2 * kChunkTokens * padded(dstate); }
   static size_t bytes(int64_t dstate) {

@@ -54,29 +54,41 @@ void load_tokens(const ConstTensorView& v, const Block& block, int64_t rows, int
   }
 }
 
-// Rows of a (nheads, headdim) tensor; zeros without it.
-void load_rows(const ConstTensorView& v, const Block& block, float* to) {
-  std::fill_n(to, kBlockRows, 0.0f);
-  if (!v.present()) return;
-  const float* from = v.as<float>() + block.h * v.stride[0] + block.p * v.stride[1];
-  for (int64_t r = 0; r < block.rows; ++r) to[r] = from[r * v.stride[1]];
+// `rows` rows of a (nheads, headdim) tensor; zeros without it.
+void load_rows(const ConstTensorView& v, const Block& block, int64_t rows, float* to) {
+  const float zero = 0.0f;
+  const float* from = &zero;
+  if (v.present()) from = v.as<float>() + block.h * v.stride[0] + block.p * v.stride[1];
+  if (!v.present() || v.stride[1] == 0)
+    std::fill_n(to, kBlockRows, *from);
+  else
+    for (int64_t r = 0; r < rows; ++r) to[r] = from[r * v.stride[1]];
 }
 
-// B and C of the block's group, padded with zeros.
-void load_B_and_C(const Args& args, const Block& block, int64_t t, int64_t tokens,
+// Rows of B or C of the block's group: in place, or copied to `to` and padded with zeros.
+const float* load_dstate_rows(const ConstTensorView& v, const Block& block, int64_t group,
+                              int64_t t, int64_t tokens, float* to, int64_t& token_stride) {
+  const int64_t dstate = v.shape[3], length = state_update::padded(dstate);
+  const void* from =
+      advance(v.data, v.dtype, block.b * v.stride[0] + t * v.stride[1] + group * v.stride[2]);
+  token_stride = v.stride[1];
+  if (v.dtype == DType::kF32 && dstate == length) return static_cast<const float*>(from);
+  token_stride = length;
+  for (int64_t i = 0; i < tokens; ++i) {
+    with_element_type(v.dtype, advance(from, v.dtype, i * v.stride[1]),
+                      [&](const auto* p) HWY_ATTR { copy_elements(p, dstate, to + i * length); });
+    std::fill(to + i * length + dstate, to + (i + 1) * length, 0.0f);
+  }
+  return to;
+}
+
+void load_B_and_C(const Args& args, const Block& block, int64_t t, int64_t tokens, StateRows& rows,
                   Scratch& scratch) {
-  const int64_t dstate = args.B.shape[3], length = state_update::padded(dstate);
   const int64_t group = block.h / (args.x.shape[2] / args.B.shape[2]);
   float* to = scratch.B_and_C();
-  for (int64_t i = 0; i < tokens; ++i) {
-    for (const ConstTensorView* v : {&args.B, &args.C}) {
-      const int64_t first = block.b * v->stride[0] + (t + i) * v->stride[1] + group * v->stride[2];
-      with_element_type(v->dtype, advance(v->data, v->dtype, first),
-                        [&](const auto* p) HWY_ATTR { copy_elements(p, dstate, to); });
-      std::fill(to + dstate, to + length, 0.0f);
-      to += length;
-    }
-  }
+  rows.B = load_dstate_rows(args.B, block, group, t, tokens, to, rows.B_token_stride);
+  to += kChunkTokens * state_update::padded(args.B.shape[3]);
+  rows.C = load_dstate_rows(args.C, block, group, t, tokens, to, rows.C_token_stride);
 }
 
 // A of `count` rows from row p of the block on: in place, or as it is needed in scratch.
@@ -163,8 +175,8 @@ void update_block(const Args& args, const Block& block, StateRows rows, int64_t 
 
 void run_block(const Args& args, const Block& block, bool tied, Scratch& scratch) {
   const int64_t ntokens = args.x.shape[1];
-  load_rows(args.D, block, scratch.D);
-  load_rows(args.dt_bias, block, scratch.dt_bias);
+  load_rows(args.D, block, block.rows, scratch.D);
+  load_rows(args.dt_bias, block, tied ? 1 : block.rows, scratch.dt_bias);
   for (int64_t t = 0; t < ntokens; t += kChunkTokens) {
     const int64_t tokens = std::min(kChunkTokens, ntokens - t);
     const auto rows_of = [&](const TensorView& v, int64_t offset) {
@@ -182,7 +194,7 @@ void run_block(const Args& args, const Block& block, bool tied, Scratch& scratch
     load_tokens(args.x, block, block.rows, t, tokens, scratch.x);
     load_tokens(args.z, block, block.rows, t, tokens, scratch.z);
     load_tokens(args.dt, block, tied ? 1 : block.rows, t, tokens, scratch.delta);
-    load_B_and_C(args, block, t, tokens, scratch);
+    load_B_and_C(args, block, t, tokens, rows, scratch);
     step_sizes(args, block, tokens, tied, scratch);
     const auto update = [&]<bool kTied>() HWY_ATTR {
       if (tokens == 1)

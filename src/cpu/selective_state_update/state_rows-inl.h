@@ -28,7 +28,7 @@ inline constexpr int64_t kStateLanes = HWY_LANES(float);
 // Vectors of dstate in a tile; by four rows these take half of the registers.
 inline constexpr int64_t kTileVectors = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4 : 2;
 
-// Rows of the state of one block, and of A.
+// Rows of the state of one block, of A, and of B and C of a chunk.
 struct StateRows {
   float* state;  // (rows, dstate)
   int64_t row_stride;
@@ -36,6 +36,8 @@ struct StateRows {
   int64_t snapshot_token_stride, snapshot_row_stride;
   const float* A;  // (rows of a tile, dstate padded with zeros); not used where tied
   int64_t A_row_stride;
+  const float *B, *C;  // (tokens, dstate padded with zeros)
+  int64_t B_token_stride, C_token_stride;
 };
 
 // Where a tile begins: row p of the block, element n of dstate.
@@ -98,11 +100,10 @@ HWY_INLINE void unroll(F&& f) {
 // vector, of which `lanes` lanes exist.
 template <int64_t kRows, int64_t kVectors, bool kTied, bool kOneToken, bool kPartial>
 HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int64_t tokens,
-                            int64_t dstate, state_update::Scratch& scratch,
+                            state_update::Scratch& scratch,
                             StateVec (&sum)[state_update::kTileRows]) {
   const StateTag d;
-  const int64_t row_length = state_update::padded(dstate);
-  const float* HWY_RESTRICT B_and_C = scratch.B_and_C() + at.n;
+  const float *B_t = rows.B + at.n, *C_t = rows.C + at.n;
   const auto load = [&](const float* p) HWY_ATTR {
     return kPartial ? load_first(d, p, static_cast<size_t>(lanes)) : hn::LoadU(d, p);
   };
@@ -118,7 +119,7 @@ HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int
     state[r] = rows.state + (at.p + r) * rows.row_stride + at.n;
     unroll<kVectors>([&](auto v) HWY_ATTR { h[r][v] = load(state[r] + v * kStateLanes); });
   });
-  for (int64_t t = 0; t < (kOneToken ? 1 : tokens); ++t, B_and_C += 2 * row_length) {
+  for (int64_t t = 0; t < (kOneToken ? 1 : tokens); ++t) {
     StateVec y[kRows], delta_x[kRows];
     unroll<kRows>([&](auto r) HWY_ATTR {
       delta_x[r] = hn::Set(d, scratch.delta_x[t][at.p + r]);
@@ -126,8 +127,8 @@ HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int
     });
     const StateVec head_decay = hn::Set(d, kTied ? scratch.decay[t] : 0.0f);
     unroll<kVectors>([&](auto v) HWY_ATTR {
-      const StateVec B = hn::LoadU(d, B_and_C + v * kStateLanes);
-      const StateVec C = hn::LoadU(d, B_and_C + row_length + v * kStateLanes);
+      const StateVec B = hn::LoadU(d, B_t + v * kStateLanes);
+      const StateVec C = hn::LoadU(d, C_t + v * kStateLanes);
       unroll<kRows>([&](auto r) HWY_ATTR {
         StateVec decay = head_decay;
         if constexpr (!kTied)
@@ -147,6 +148,8 @@ HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int
       else
         hn::Store(y[r], d, scratch.sums[t][r]);
     });
+    B_t += rows.B_token_stride;
+    C_t += rows.C_token_stride;
     if (rows.snapshots == nullptr) continue;
     float* snapshot = rows.snapshots + t * rows.snapshot_token_stride + at.n;
     unroll<kRows>([&](auto r) HWY_ATTR {
@@ -168,13 +171,12 @@ HWY_INLINE void update_rows(const StateRows& rows, int64_t p, int64_t tokens, in
   StateVec sum[state_update::kTileRows] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
   int64_t n = 0;
   for (; n + kTileVectors * kStateLanes <= dstate; n += kTileVectors * kStateLanes)
-    update_tile<kRows, kTileVectors, kTied, kOneToken, false>(rows, {p, n}, 0, tokens, dstate,
-                                                              scratch, sum);
+    update_tile<kRows, kTileVectors, kTied, kOneToken, false>(rows, {p, n}, 0, tokens, scratch,
+                                                              sum);
   for (; n + kStateLanes <= dstate; n += kStateLanes)
-    update_tile<kRows, 1, kTied, kOneToken, false>(rows, {p, n}, 0, tokens, dstate, scratch, sum);
+    update_tile<kRows, 1, kTied, kOneToken, false>(rows, {p, n}, 0, tokens, scratch, sum);
   if (n < dstate)
-    update_tile<kRows, 1, kTied, kOneToken, true>(rows, {p, n}, dstate - n, tokens, dstate, scratch,
-                                                  sum);
+    update_tile<kRows, 1, kTied, kOneToken, true>(rows, {p, n}, dstate - n, tokens, scratch, sum);
   for (int64_t t = 0; t < tokens; ++t) {
     if constexpr (!kOneToken)
       unroll<kRows>([&](auto r) HWY_ATTR { sum[r] = hn::Load(d, scratch.sums[t][r]); });
