@@ -14,9 +14,9 @@ function(hiss_compile_options target)
 endfunction()
 set(HISS_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
-# hiss_add_test(name [AS_ONE] source...): a GoogleTest program that knows where the golden files are. Its
-# tests carry the folder's name as label: ctest -L audio. AS_ONE: one test for ctest, for programs with
-# thousands of short cases.
+# hiss_add_test(name [AS_ONE] source...): a GoogleTest program that knows where the golden files are.
+# Its tests carry the folder's name as label: ctest -L audio.
+# AS_ONE: one test for ctest, for programs with thousands of short cases.
 function(hiss_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "AS_ONE" "" "")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "audio/files/audio_file.h"
+#include "audio/files/audio_format.h"
 #include "comparison.h"
 #include "enhance.h"
 #include "enhance_outputs.h"
@@ -49,6 +50,7 @@ class Run {
 
  private:
   Status open_input();
+  Status check_format();
   Status load_model();
   Status enhance_input();
   Status copy_input();
@@ -67,6 +69,7 @@ class Run {
   std::unique_ptr<Executor> threads_;
   std::unique_ptr<Enhancer> enhancer_;
   std::vector<float> first_window_;  // of channel 0, for --dump
+  int64_t frames_out_ = 0;
   Progress progress_{isatty(STDERR_FILENO) != 0};
   Clock::time_point start_;
 };
@@ -75,6 +78,7 @@ Status Run::run() {
   HISS_RETURN_IF_ERROR(open_input());
   subject_ = Subject::kModel;
   HISS_ASSIGN_OR_RETURN(outcome_.model_path, find_model(options_.model));
+  HISS_RETURN_IF_ERROR(check_format());
   subject_ = Subject::kOutput;
   HISS_ASSIGN_OR_RETURN(outputs_, EnhanceOutputs::create(options_, *reader_, outcome_.model_path));
   HISS_RETURN_IF_ERROR(load_model());
@@ -95,6 +99,15 @@ Status Run::open_input() {
     HISS_ASSIGN_OR_RETURN(comparison_, Comparison::open(options_.reference, info));
   }
   return {};
+}
+
+// A word that is no format is the command line's mistake, not the output's.
+Status Run::check_format() {
+  subject_ = Subject::kArguments;
+  const auto format = audio::choose_format(
+      options_.output, reader_->info(),
+      {.container = options_.container, .sample_format = options_.sample_format});
+  return format.error().code() == StatusCode::kInvalidArgument ? format.error() : Status();
 }
 
 Status Run::load_model() {
@@ -133,16 +146,16 @@ void Run::take_in(std::span<const float> interleaved) {
 void Run::give_out(std::span<const float> interleaved) {
   outputs_->show_after(interleaved);
   if (comparison_) comparison_->add_after(interleaved);
+  frames_out_ += static_cast<int64_t>(interleaved.size()) / outcome_.channels;
+  const int64_t expected = reader_->info().frames;
+  if (options_.quiet || expected <= 0) return;
+  const double done = static_cast<double>(frames_out_) / static_cast<double>(expected);
+  fmt::print(stderr, "{}", progress_.update(done, seconds_since(start_)));
 }
 
-// The next samples of the input, and a word on how far we are. Empty at the end.
+// The next samples of the input; empty at the end.
 template <class Sample>
 Result<std::span<Sample>> Run::read_block(std::vector<Sample>* block) {
-  const int64_t expected = reader_->info().frames;
-  if (!options_.quiet && expected > 0) {
-    const double done = static_cast<double>(outcome_.frames) / static_cast<double>(expected);
-    fmt::print(stderr, "{}", progress_.update(done, seconds_since(start_)));
-  }
   subject_ = Subject::kInput;
   block->resize(std::max<int64_t>(kBlockSamples / outcome_.channels, 1) * outcome_.channels);
   HISS_ASSIGN_OR_RETURN(const int64_t frames, reader_->read(std::span(*block)));

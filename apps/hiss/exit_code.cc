@@ -20,8 +20,9 @@ std::string_view default_advice(const Status& status, Subject subject) {
     case Subject::kInput:
       return "check the path, or convert the recording to WAV or FLAC";
     case Subject::kOutput:
-      return status.code() == StatusCode::kAlreadyExists ? "use --force to replace it"
-                                                         : "choose another place to write to";
+      if (status.code() == StatusCode::kAlreadyExists) return "use --force to replace it";
+      if (status.code() == StatusCode::kUnsupported) return "ask for another format";
+      return "choose another place to write to";
     case Subject::kModel:
       return "give a RE-USE checkpoint with --model";
     case Subject::kProgram:

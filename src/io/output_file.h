@@ -17,8 +17,8 @@ namespace hiss::io {
 class OutputFile {
  public:
   struct Options {
-    bool force = false;    // replace an existing file
-    std::string not_same;  // a file that must not be the target (the input), by identity
+    bool force = false;      // replace an existing file
+    std::string not_same{};  // a file that must not be the target (the input), by identity
   };
   // kAlreadyExists: there is such a file and no `force`. kInvalidArgument: a folder, a device, or
   // the same file as `not_same`. kNotFound: no such folder. kResourceExhausted: disk full, quota

@@ -85,7 +85,7 @@ Status write_safetensors(OutputFile& file, const std::map<std::string, ConstTens
 Status write_safetensors(const std::string& path,
                          const std::map<std::string, ConstTensorView>& tensors,
                          const std::map<std::string, std::string>& metadata) {
-  HISS_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path, {.force = true, .not_same = {}}));
+  HISS_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path, {.force = true}));
   HISS_RETURN_IF_ERROR(write_safetensors(file, tensors, metadata));
   return file.commit();
 }

@@ -17,8 +17,8 @@ struct Recording {
   int format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
   int sample_rate = 16000;
   int channels = 1;
-  std::vector<double> samples;      // interleaved; holds every integer and float sample exactly
-  std::map<int, std::string> tags;  // SF_STR_TITLE ...
+  std::vector<double> samples{};      // interleaved; holds every integer and float sample exactly
+  std::map<int, std::string> tags{};  // SF_STR_TITLE ...
 
   int64_t frames() const { return static_cast<int64_t>(samples.size()) / channels; }
   std::vector<double> channel(int which) const;

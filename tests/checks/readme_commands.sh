@@ -21,7 +21,7 @@ chmod +x "$work/run"
 
 tried=0 failed=0
 while IFS= read -r command; do
-  if grep -qE '(^| )[A-Z_]{3,}( |/|$|\.)' <<<"$command"; then
+  if grep -qE '(^| )[A-Z][A-Z_-]{2,}( |/|$|\.)' <<<"$command"; then
     echo "not run (the reader fills in a name): $command"
     continue
   fi

@@ -5,12 +5,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/temporary_folder.h"
 
@@ -23,7 +27,7 @@ using testing_support::TemporaryFolder;
 using testing_support::write_file;
 
 Result<OutputFile> create(const std::string& path, bool force = false) {
-  return OutputFile::create(path, {.force = force, .not_same = {}});
+  return OutputFile::create(path, {.force = force});
 }
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -81,6 +85,57 @@ TEST(OutputFile, RefusesTheInputUnderAnyName) {
     EXPECT_THAT(file.error().message(), HasSubstr("is the same file as"));
   }
   EXPECT_EQ(read_file(folder / "in"), "sound");
+}
+
+TEST(OutputFile, TakesAnotherPlaceWhenAssigned) {
+  const TemporaryFolder folder;
+  auto a = OutputFile::create(folder / "a", {}), b = OutputFile::create(folder / "b", {});
+  ASSERT_TRUE(a && b);
+  *a = *std::move(b);
+  EXPECT_EQ(folder.entries(), 1);
+  EXPECT_EQ(a->path(), folder / "b");
+  ASSERT_TRUE(a->commit().ok());
+  EXPECT_EQ(access((folder / "b").c_str(), F_OK), 0);
+}
+
+TEST(OutputFile, ThereMayBeMoreOfThemThanEverNeededButNotWithoutEnd) {
+  const TemporaryFolder folder;
+  std::vector<OutputFile> files;
+  Status last;
+  for (int i = 0; i < 100 && last.ok(); ++i) {
+    auto file = OutputFile::create(folder / ("out" + std::to_string(i)), {});
+    last = file.error();
+    if (file) files.push_back(*std::move(file));
+  }
+  EXPECT_EQ(last.code(), StatusCode::kResourceExhausted);
+  EXPECT_GE(files.size(), 8u);
+  EXPECT_EQ(folder.entries(), static_cast<long>(files.size()));
+  files.clear();
+  EXPECT_EQ(folder.entries(), 0);
+  EXPECT_TRUE(OutputFile::create(folder / "again", {}));
+}
+
+TEST(OutputFile, NothingIsLeftWhenASignalEndsTheProgram) {
+  const TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGINT, [](int) {
+      unlink_unfinished_outputs();
+      _exit(3);
+    });
+    auto done = OutputFile::create(folder / "done", {});
+    auto a = OutputFile::create(folder / "a", {}), b = OutputFile::create(folder / "b", {});
+    if (!a || !b || !done || !a->write(bytes("half")).ok() || !done->commit().ok()) _exit(1);
+    if (folder.entries() != 3) _exit(2);
+    raise(SIGINT);
+    _exit(4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(folder.entries(), 1);
+  EXPECT_EQ(access((folder / "done").c_str(), F_OK), 0);
 }
 
 TEST(OutputFile, UnfinishedFilesAreGoneAfterTheSignalHandlersCall) {

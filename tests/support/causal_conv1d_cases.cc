@@ -60,10 +60,10 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
             [](Spec& c, int64_t n) { c.seqlen = n, c.direction = Direction::kReverse; });
   list.each("channels_first_length", {0, 1, 2, 3, 4, 17, 65},
             [](Spec& c, int64_t n) { c.seqlen = n, c.place = Place::kChannelsFirst; });
-  for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("reverse_") + name,
-              [&](Spec& c) { c.place = place, c.direction = Direction::kReverse; });
+  for (const NamedPlace& p : kPlaces) {
+    list.with(p.name, [&](Spec& c) { c.place = p.place; });
+    list.with(std::string("reverse_") + p.name,
+              [&](Spec& c) { c.place = p.place, c.direction = Direction::kReverse; });
   }
   list.with("only_x_channels_first", [](Spec& c) { c.x_place = Place::kChannelsFirst; });
   list.with("broadcast_x", [](Spec& c) { c.x_place = Place::kBroadcast; });

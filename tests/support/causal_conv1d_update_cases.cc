@@ -43,9 +43,9 @@ std::vector<Case<CausalConv1dUpdate>> cases<CausalConv1dUpdate>() {
   list.each("tokens", {0, 1, 3, 4, 5, 9}, [](Spec& c, int64_t n) { c.ntokens = n; });
   list.each("dim", kSizes, [](Spec& c, int64_t n) { c.dim = n; });
   list.each("width", {1, 2, 3, 5, 8}, [](Spec& c, int64_t n) { c.width = n; });
-  for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("state_") + name, [&](Spec& c) { c.state_place = place; });
+  for (const NamedPlace& p : kPlaces) {
+    list.with(p.name, [&](Spec& c) { c.place = p.place; });
+    list.with(std::string("state_") + p.name, [&](Spec& c) { c.state_place = p.place; });
   }
   for (const DType dtype : {DType::kF16, DType::kBF16})
     list.with(to_string(dtype), [&](Spec& c) { c.dtype = dtype; });

@@ -70,12 +70,12 @@ struct Spec {
 };
 
 void add_layouts(CaseList<SelectiveScan, Spec>& list) {
-  for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("reverse_") + name,
-              [&](Spec& c) { c.place = place, c.direction = Direction::kReverse; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("states_") + name, [&](Spec& c) { c.state_place = place; });
+  for (const NamedPlace& p : kPlaces) {
+    list.with(p.name, [&](Spec& c) { c.place = p.place; });
+    list.with(std::string("reverse_") + p.name,
+              [&](Spec& c) { c.place = p.place, c.direction = Direction::kReverse; });
+    list.with(std::string("bc_") + p.name, [&](Spec& c) { c.bc_place = p.place; });
+    list.with(std::string("states_") + p.name, [&](Spec& c) { c.state_place = p.place; });
   }
   list.with("only_dt_channels_first", [](Spec& c) { c.dt_place = Place::kChannelsFirst; });
   list.with("constant_dt", [](Spec& c) { c.dt_place = Place::kBroadcast; });

@@ -75,10 +75,10 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
     c.nheads = c.ngroups = 1, c.headdim = 40, c.dstate = 16, c.tied = false;
   });
   list.with("not_tied", [](Spec& c) { c.tied = false; });
-  for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("state_") + name, [&](Spec& c) { c.state_place = place; });
+  for (const NamedPlace& p : kPlaces) {
+    list.with(p.name, [&](Spec& c) { c.place = p.place; });
+    list.with(std::string("bc_") + p.name, [&](Spec& c) { c.bc_place = p.place; });
+    list.with(std::string("state_") + p.name, [&](Spec& c) { c.state_place = p.place; });
   }
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     const std::string name = to_string(dtype);

@@ -71,11 +71,11 @@ struct Spec {
 };
 
 void add_layouts(CaseList<SsdChunkScan, Spec>& list) {
-  for (const auto& [name, place] : kPlaces) {
-    list.with(name, [&](Spec& c) { c.place = place; });
-    list.with(std::string("bc_") + name, [&](Spec& c) { c.bc_place = place; });
-    list.with(std::string("dt_") + name, [&](Spec& c) { c.dt_place = place; });
-    list.with(std::string("states_") + name, [&](Spec& c) { c.state_place = place; });
+  for (const NamedPlace& p : kPlaces) {
+    list.with(p.name, [&](Spec& c) { c.place = p.place; });
+    list.with(std::string("bc_") + p.name, [&](Spec& c) { c.bc_place = p.place; });
+    list.with(std::string("dt_") + p.name, [&](Spec& c) { c.dt_place = p.place; });
+    list.with(std::string("states_") + p.name, [&](Spec& c) { c.state_place = p.place; });
   }
   list.with("constant_dt", [](Spec& c) { c.dt_place = Place::kBroadcast; });
   list.with("constant_bc", [](Spec& c) { c.bc_place = Place::kBroadcast; });

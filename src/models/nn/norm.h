@@ -28,13 +28,13 @@ struct NormPrelu {
 void finish_statistics(const double* sums, int64_t rows, int64_t channels, int64_t count,
                        const float* weight, double epsilon, float* mean, float* scale);
 
-// out[w, c] = NormPrelu(in[w, c]) for `cols` columns; out may be in.
-void norm_prelu(const NormPrelu& f, const float* in, int64_t in_stride, int64_t cols,
-                int64_t channels, float* out, int64_t out_stride);
+// x[w, c] = NormPrelu(x[w, c]) for `cols` columns of `stride` floats.
+void norm_prelu(const NormPrelu& f, float* x, int64_t cols, int64_t channels, int64_t stride);
 
 // LayerNorm over the last axis, between a linear layer's bias and a residual:
 //   v = x + linear_bias;   out = (v - mean(v)) / sqrt(var(v) + epsilon) * weight + bias + residual
-// x, residual and out are [tokens, channels] with `..._stride` floats a token; out may be residual.
+// x, residual and out are [tokens, channels] with `..._stride` floats a token; out may be
+// residual. x is overwritten.
 struct LayerNorm {
   const float* linear_bias = nullptr;
   const float* weight = nullptr;

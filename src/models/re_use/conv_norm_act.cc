@@ -53,7 +53,7 @@ Status conv_norm_act(const ConvNormAct& w, const Map& in, const Map& out,
                      const Placement& placement, const ConvScratch& scratch) {
   HISS_ASSIGN_OR_RETURN(const NormPrelu f, convolve(w, in, out, placement, scratch));
   scratch.executor->run(out.rows, [&](int64_t h, int) {
-    norm_prelu(f, out.row(h), out.stride, out.cols, out.channels, out.row(h), out.stride);
+    norm_prelu(f, out.row(h), out.cols, out.channels, out.stride);
   });
   return {};
 }

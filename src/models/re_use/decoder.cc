@@ -37,8 +37,8 @@ struct Head {
 const float* normalised_frame(const NormPrelu& f, const Shape& shape, const DecoderBuffers& buffers,
                               int64_t t, int worker) {
   float* x = buffers.conv.tile(worker);
-  norm_prelu(f, buffers.full.row(t), buffers.full.stride, shape.bins, shape.channels, x,
-             shape.channels);
+  std::copy_n(buffers.full.row(t), shape.bins * shape.channels, x);
+  norm_prelu(f, x, shape.bins, shape.channels, shape.channels);
   return x;
 }
 

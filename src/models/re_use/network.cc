@@ -9,44 +9,30 @@
 namespace hiss::models::re_use {
 namespace {
 
-// Copies of what a run passes by, for --dump.
-class Recorder {
- public:
-  explicit Recorder(Activations* activations) : activations_(activations) {}
-
-  // [T, F] as [F, T].
-  void spectrum(const char* name, const float* values, const Shape& shape) {
-    transposed(name, values, shape.frames, shape.bins, {shape.bins, shape.frames});
-  }
-  // [T', F', d] as [d, T', F'].
-  void tokens(const std::string& name, const Map& map) {
-    transposed(name, map.data, map.rows * map.cols, map.channels,
-               {map.channels, map.rows, map.cols});
-  }
-
- private:
-  void transposed(const std::string& name, const float* values, int64_t rows, int64_t cols,
-                  std::vector<int64_t> shape) {
-    if (activations_ == nullptr) return;
-    Activations::Tensor& tensor = activations_->tensors[name];
-    tensor.shape = std::move(shape);
-    tensor.values.resize(static_cast<size_t>(rows * cols));
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < cols; ++c)
-        tensor.values[static_cast<size_t>(c * rows + r)] = values[r * cols + c];
-  }
-
-  Activations* activations_;
-};
+// tokens [T', F', d] as [d, T', F'].
+void record(Activations* dump, const std::string& name, const Map& tokens) {
+  if (dump == nullptr) return;
+  const int64_t n = tokens.rows * tokens.cols, d = tokens.channels;
+  Activations::Tensor& tensor = dump->tensors[name];
+  tensor.shape = {d, tokens.rows, tokens.cols};
+  tensor.values.resize(static_cast<size_t>(n * d));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t c = 0; c < d; ++c)
+      tensor.values[static_cast<size_t>(c * n + i)] = tokens.data[i * d + c];
+}
 
 Status check(const SpectrumBatch& s) {
-  constexpr int64_t kLargest = int64_t{1} << 31;  // frames, bins: so that sizes never overflow
-  if (s.batch < 0 || s.frames < 0 || s.bins < 0 || s.frames > kLargest || s.bins > kLargest)
+  if (s.batch < 0 || s.frames < 0 || s.bins < 0)
     return InvalidArgument("spectrum: got [" + std::to_string(s.batch) + ", " +
                            std::to_string(s.frames) + ", " + std::to_string(s.bins) +
-                           "], want sizes from 0 to 2^31");
-  if (s.batch * s.frames * s.bins > 0 && (s.log_magnitude == nullptr || s.phase == nullptr))
+                           "], want no size below 0");
+  if (s.batch == 0 || s.frames == 0 || s.bins == 0) return {};
+  if (s.log_magnitude == nullptr || s.phase == nullptr)
     return InvalidArgument("spectrum: log_magnitude or phase is null");
+  constexpr int64_t kMostCells = int64_t{1} << 40;  // beyond, sizes in bytes could overflow
+  if (s.frames > kMostCells / s.bins)
+    return ResourceExhausted("no memory for a window of " + std::to_string(s.frames) + " x " +
+                             std::to_string(s.bins));
   return {};
 }
 
@@ -108,8 +94,8 @@ Status Network::prepare(const Shape& shape) {
 
 Status Network::run(const SpectrumBatch& spectrum, Activations* dump) {
   HISS_RETURN_IF_ERROR(check(spectrum));
+  if (spectrum.frames == 0 || spectrum.bins == 0) return {};
   const int64_t item = spectrum.frames * spectrum.bins;
-  if (item == 0) return {};
   HISS_RETURN_IF_ERROR(prepare(Shape::of(spectrum.frames, spectrum.bins, config_)));
   for (int64_t b = 0; b < spectrum.batch; ++b)
     HISS_RETURN_IF_ERROR(run_item(spectrum.log_magnitude + b * item, spectrum.phase + b * item,
@@ -118,19 +104,15 @@ Status Network::run(const SpectrumBatch& spectrum, Activations* dump) {
 }
 
 Status Network::run_item(float* log_magnitude, float* phase, Activations* dump) {
-  Recorder record(dump);
-  record.spectrum("log_magnitude", log_magnitude, shape_);
-  record.spectrum("phase", phase, shape_);
-
   StageClock encoder_clock(times_);
   HISS_RETURN_IF_ERROR(
       encode(weights_.dense_encoder, shape_, log_magnitude, phase, encoder_, tokens_));
   encoder_clock.lap(Stage::kEncoder);
-  record.tokens("encoder_out", tokens_);
+  record(dump, "encoder_out", tokens_);
 
   for (size_t b = 0; b < weights_.TSMamba.size(); ++b) {
     HISS_RETURN_IF_ERROR(plan_.run(weights_.TSMamba[b], tokens_, sequences_, context_.executor()));
-    record.tokens("block_" + std::to_string(b) + "_out", tokens_);
+    record(dump, "block_" + std::to_string(b) + "_out", tokens_);
   }
 
   StageClock decoder_clock(times_);
@@ -138,9 +120,6 @@ Status Network::run_item(float* log_magnitude, float* phase, Activations* dump) 
       decode_mask(weights_.mask_decoder, shape_, tokens_, decoder_, log_magnitude));
   HISS_RETURN_IF_ERROR(decode_phase(weights_.phase_decoder, shape_, tokens_, decoder_, phase));
   decoder_clock.lap(Stage::kDecoders);
-
-  record.spectrum("out_log_magnitude", log_magnitude, shape_);
-  record.spectrum("out_phase", phase, shape_);
   return {};
 }
 
