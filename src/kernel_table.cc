@@ -9,16 +9,19 @@
 namespace hiss {
 
 // src/cpu: <isa>::<op>::<algorithm>
-#define HISS_DECLARE_CPU_ROWS(isa)                      \
-  namespace cpu::isa::causal_conv1d {                   \
-  extern const Kernel<CausalConv1d> lanes_over_dim;     \
-  extern const Kernel<CausalConv1d> lanes_over_time;    \
-  }                                                     \
-  namespace cpu::isa::selective_scan {                  \
-  extern const Kernel<SelectiveScan> lanes_over_dim;    \
-  }                                                     \
-  namespace cpu::isa::ssd_chunk_scan {                  \
-  extern const Kernel<SsdChunkScan> state_in_registers; \
+#define HISS_DECLARE_CPU_ROWS(isa)                             \
+  namespace cpu::isa::causal_conv1d {                          \
+  extern const Kernel<CausalConv1d> lanes_over_dim;            \
+  extern const Kernel<CausalConv1d> lanes_over_time;           \
+  }                                                            \
+  namespace cpu::isa::selective_scan {                         \
+  extern const Kernel<SelectiveScan> lanes_over_dim;           \
+  }                                                            \
+  namespace cpu::isa::selective_state_update {                 \
+  extern const Kernel<SelectiveStateUpdate> rows_in_registers; \
+  }                                                            \
+  namespace cpu::isa::ssd_chunk_scan {                         \
+  extern const Kernel<SsdChunkScan> state_in_registers;        \
   }
 #if defined(__x86_64__)
 HISS_DECLARE_CPU_ROWS(avx512)
@@ -97,7 +100,14 @@ std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
 template <>
 std::span<const Kernel<SelectiveStateUpdate>* const> kernels<SelectiveStateUpdate>() {
   static constexpr const Kernel<SelectiveStateUpdate>* table[] = {
-      &ref::selective_state_update,
+#if defined(__x86_64__)
+    &cpu::avx512::selective_state_update::rows_in_registers,
+    &cpu::avx2::selective_state_update::rows_in_registers,
+    &cpu::sse4::selective_state_update::rows_in_registers,
+#elif defined(__aarch64__)
+    &cpu::neon::selective_state_update::rows_in_registers,
+#endif
+    &ref::selective_state_update,
   };
   return table;
 }

@@ -23,7 +23,7 @@ src/kernel_table  hiss hiss/ops ref cpu cuda
 '
 # library: the folders that may include it. Nothing but the standard library enters include/.
 libraries='
-hwy        src/cpu
+hwy        src/cpu tests
 oneapi     src/models
 kissfft    src/audio
 sndfile    src/audio apps tests

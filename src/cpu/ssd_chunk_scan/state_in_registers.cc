@@ -10,12 +10,14 @@
 //
 // A decay is the same for all states of a channel. So what is kept is h = state / scale, with scale
 // the product of the decays so far: x is divided by it, y is multiplied by it, and a token costs
-// two multiply-adds a state instead of three. Where scale would leave [2^-48, 2^48] the state is
+// two multiply-adds a state instead of three. Its logarithm is summed in double, so rounding does
+// not pile up over a long memory. Where scale would leave exp(-33) ... exp(33) the state is
 // multiplied out again. That makes rounding depend on where a sequence began; strict therefore
 // multiplies out at every token, and then what a lane computes for a token depends on that token,
 // its own state and nothing else.
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/sequences.h"
 #include "cpu/ssd_chunk_scan/blocks.h"
@@ -26,7 +28,7 @@
 #include "cpu/simd/targets.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.h: compiled once per target.
-#include "cpu/simd/decay-inl.h"
+#include "cpu/simd/math-inl.h"
 #include "cpu/ssd_chunk_scan/segment-inl.h"
 #include "cpu/ssd_chunk_scan/state_tile-inl.h"
 
@@ -77,7 +79,7 @@ void load_state(const Task& task, const ConstTensorView& states, int64_t row) {
   const Tag d;
   HWY_ALIGN float buffer[kTileTokens * kLanes];
   float* h = task.scratch.h();
-  std::fill_n(task.scratch.last_scale, kBlockChannels, 1.0f);
+  std::fill_n(task.scratch.log_scale, kBlockChannels, 0.0);
   std::fill_n(h, task.dstate() * kRow, 0.0f);
   if (!states.present()) return;
   task.for_each_segment([&](const Segment& segment) HWY_ATTR {
@@ -99,7 +101,8 @@ void store_state(const Task& task, const TensorView& states, int64_t offset) {
   HWY_ALIGN float buffer[kTileTokens * kLanes];
   const float* h = task.scratch.h();
   task.for_each_segment([&](const Segment& segment) HWY_ATTR {
-    const Lanes scale = hn::Set(d, task.scratch.last_scale[segment.local]);
+    const Lanes scale =
+        hn::Set(d, static_cast<float>(std::exp(task.scratch.log_scale[segment.local])));
     const MutablePlane plane = ssd::state_plane(states, offset, segment.head);
     for_each_vector(segment, [&](int64_t p, int64_t column, int64_t lanes) HWY_ATTR {
       for (int64_t n = 0; n < task.dstate(); n += kTileTokens) {
@@ -113,7 +116,25 @@ void store_state(const Task& task, const TensorView& states, int64_t offset) {
   });
 }
 
-// delta and exp(delta * A) of one head, tokens [t, t + tokens).
+// exp of n doubles, rounded up to whole vectors.
+void exp_of_doubles(const double* from, int64_t n, float* to) {
+  const Tag d;
+  const hn::Repartition<double, Tag> dd;
+  const hn::Half<Tag> half;
+  constexpr int64_t kDoubles = kLanes / 2;
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const auto lower = hn::Load(dd, from + i), upper = hn::Load(dd, from + i + kDoubles);
+    const auto lower_float = hn::DemoteTo(half, lower), upper_float = hn::DemoteTo(half, upper);
+    const auto lower_rest = hn::Sub(lower, hn::PromoteTo(dd, lower_float));
+    const auto upper_rest = hn::Sub(upper, hn::PromoteTo(dd, upper_float));
+    const Lanes e = exp(d, hn::Combine(d, upper_float, lower_float));
+    const Lanes rest =
+        hn::Combine(d, hn::DemoteTo(half, upper_rest), hn::DemoteTo(half, lower_rest));
+    hn::Store(hn::Mul(e, hn::Add(rest, hn::Set(d, 1.0f))), d, to + i);  // e may be Inf
+  }
+}
+
+// delta and delta * A of one head, tokens [t, t + tokens).
 void step_sizes(const Task& task, const Segment& segment, int64_t t, int64_t tokens) {
   const Tag d;
   const Args& args = task.args;
@@ -122,62 +143,66 @@ void step_sizes(const Task& task, const Segment& segment, int64_t t, int64_t tok
   const int64_t first = task.sequence.row * dt.stride[0] + segment.head * dt.stride[2] +
                         (task.sequence.begin + t) * dt.stride[1];
   for (int64_t i = 0; i < tokens; ++i)
-    buffer[i] = ssd::float_at(dt.data, dt.dtype, first + i * dt.stride[1]);
+    buffer[i] = float_at(Plane{dt.data, dt.dtype}, first + i * dt.stride[1]);
   const bool biased = args.dt_bias.present();
   const Lanes bias =
       hn::Set(d, biased ? args.dt_bias.as<float>()[segment.head * args.dt_bias.stride[0]] : 0.0f);
-  Lanes A = hn::Set(d, args.A.as<float>()[segment.head * args.A.stride[0]]);
-  if (args.A_is_log) A = hn::Neg(exp(d, A));
-  Lanes high, low;
-  prepare_decay(d, A, high, low);
+  double A = args.A.as<float>()[segment.head * args.A.stride[0]];
+  if (args.A_is_log) A = -std::exp(A);
   float* delta_out = task.scratch.delta + segment.local * kTileTokens;
-  float* decay_out = task.scratch.decay + segment.local * kTileTokens;
+  double* log_decay = task.scratch.log_decay + segment.local * kTileTokens;
   for (int64_t i = 0; i < tokens; i += kLanes) {
     Lanes delta = hn::Add(hn::Load(d, buffer + i), bias);
     if (args.dt_softplus) delta = softplus(d, delta);
     // As second operand NaN passes.
     delta = hn::Min(hn::Set(d, args.dt_max), hn::Max(hn::Set(d, args.dt_min), delta));
     hn::Store(delta, d, delta_out + i);
-    hn::Store(decay<true>(d, make_decay_time(d, delta), high, low), d, decay_out + i);
   }
+  // Beyond 1000 the result is 0 or Inf. NaN passes.
+  for (int64_t i = 0; i < tokens; ++i) log_decay[i] = std::clamp(delta_out[i] * A, -1000.0, 1000.0);
 }
 
-// NaN is not.
-bool scale_is_fit(float scale) { return scale >= 0x1p-48f && scale <= 0x1p48f; }
+// Scales within exp(-33) ... exp(33). NaN is not.
+bool is_fit(double log_scale) { return std::abs(log_scale) <= 33.0; }
 
-// From delta and decay: scale of each token and head, and where and by what h is to be multiplied.
+// From log_decay: scale of each token and head, and before which tokens and by what h is to be
+// multiplied.
 void make_scales(const Task& task, int64_t heads, int64_t tokens, Rescalings& rescalings) {
   Scratch& s = task.scratch;
   const bool strict = task.args.precision == Precision::kStrict;
   rescalings.count = 0;
   const auto rescale = [&](int64_t t) {
     rescalings.tokens[rescalings.count] = t;
-    return s.rescale + kBlockChannels * rescalings.count++;
+    return s.log_rescale + kBlockChannels * rescalings.count++;
   };
   for (int64_t t = 0; t < tokens; ++t) {
     bool keep = !strict, decay_fits = !strict, scaled = false;
     for (int64_t k = 0; k < heads; ++k) {
-      const float decay = s.decay[k * kTileTokens + t];
-      keep = keep && scale_is_fit(s.last_scale[k] * decay);
-      decay_fits = decay_fits && scale_is_fit(decay);
-      scaled = scaled || s.last_scale[k] != 1.0f;
+      const double decay = s.log_decay[k * kTileTokens + t];
+      keep = keep && is_fit(s.log_scale[k] + decay);
+      decay_fits = decay_fits && is_fit(decay);
+      scaled = scaled || s.log_scale[k] != 0.0;
     }
     if (!keep && scaled) {
-      std::copy_n(s.last_scale, heads, rescale(t));
-      std::fill_n(s.last_scale, heads, 1.0f);
+      std::copy_n(s.log_scale, heads, rescale(t));
+      std::fill_n(s.log_scale, heads, 0.0);
     }
     // In two steps, since scale * decay may be below what a float can hold.
-    float* factors = decay_fits ? nullptr : rescale(t);
+    double* factors = decay_fits ? nullptr : rescale(t);
     for (int64_t k = 0; k < heads; ++k) {
-      const float decay = s.decay[k * kTileTokens + t];
+      const double decay = s.log_decay[k * kTileTokens + t];
       if (factors != nullptr)
         factors[k] = decay;
       else
-        s.last_scale[k] *= decay;
-      s.scale[k * kTileTokens + t] = s.last_scale[k];
+        s.log_scale[k] += decay;
+      s.log_scales[k * kTileTokens + t] = s.log_scale[k];
     }
   }
   rescalings.tokens[rescalings.count] = tokens;
+  for (int64_t k = 0; k < heads; ++k)
+    exp_of_doubles(s.log_scales + k * kTileTokens, tokens, s.scale + k * kTileTokens);
+  for (int64_t i = 0; i < rescalings.count; ++i)
+    exp_of_doubles(s.log_rescale + i * kBlockChannels, heads, s.rescale + i * kBlockChannels);
 }
 
 // x of the tile, scaled, and the rows of factors.
