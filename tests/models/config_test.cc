@@ -64,6 +64,9 @@ struct BadValue {
   StatusCode code;
   const char* text;
 };
+std::ostream& operator<<(std::ostream& out, const BadValue& v) {
+  return out << v.key << " = " << v.value;
+}
 class BadConfig : public testing::TestWithParam<BadValue> {};
 TEST_P(BadConfig, IsRefusedByName) {
   const BadValue& bad = GetParam();

@@ -4,6 +4,8 @@
 // What check() refuses, and how it says so: each fault alone, in arguments that are right
 // otherwise.
 
+#include "ops/check.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -203,21 +205,43 @@ TEST(Check, RefusesAnOutputThatMeetsItself) {
 }
 
 TEST(Check, ColumnsOfOneWideRowLieApart) {
-  // Rows of x | y, and of x | y overlapping in one column.
+  // x is columns 45 ... 84 of rows of 100; y lies before, behind, or in them.
   std::vector<float> rows(2 * 37 * 100), weight(40 * 4);
   CausalConv1d::Args a;
-  a.x = ConstTensorView(rows.data(), DType::kF32, {2, 37, 40}, {3700, 100, 1});
+  a.x = ConstTensorView(rows.data() + 45, DType::kF32, {2, 37, 40}, {3700, 100, 1});
   a.weight = ConstTensorView(weight.data(), DType::kF32, {40, 4});
-  const auto with_y_at = [&](int64_t column, int64_t sign) {
+  const auto with_y_at = [&](int64_t column, int64_t channels, int64_t sign) {
     float* first = rows.data() + column + (sign < 0 ? 36 * 100 : 0);
     a.y = TensorView(first, DType::kF32, {2, 37, 40}, {3700, sign * 100, 1});
+    a.x.shape[2] = a.y.shape[2] = a.weight.shape[0] = channels;
     return CausalConv1d::check(a);
   };
   for (const int64_t sign : {1, -1}) {
-    EXPECT_TRUE(ok(with_y_at(40, sign)));
-    EXPECT_TRUE(ok(with_y_at(60, sign)));
-    expect_refusal(with_y_at(39, sign), "y: got memory that overlaps x");
+    EXPECT_TRUE(ok(with_y_at(5, 40, sign)));
+    EXPECT_TRUE(ok(with_y_at(0, 40, sign)));
+    EXPECT_TRUE(ok(with_y_at(60, 15, sign)));
+    EXPECT_TRUE(ok(with_y_at(85, 15, sign)));
+    expect_refusal(with_y_at(6, 40, sign), "y: got memory that overlaps x");
+    expect_refusal(with_y_at(59, 15, sign), "y: got memory that overlaps x");
+    // Columns 86 ... 99 and the first of the next row: no element in common, but that row's.
+    EXPECT_TRUE(ok(with_y_at(86, 15, sign)));
   }
+}
+
+TEST(Check, ColumnsOfDifferentWidthsLieApartOrNot) {
+  std::vector<float> rows(5 * 100);
+  const auto columns = [&](int64_t from, int64_t width) {
+    return TensorView(rows.data() + from, DType::kF32, {5, width}, {100, 1});
+  };
+  const auto apart = [](const TensorView& output, const TensorView& input) {
+    return ops::want_apart({{"in", input}}, {{"out", output}});
+  };
+  EXPECT_TRUE(ok(apart(columns(30, 10), columns(0, 30))));
+  EXPECT_TRUE(ok(apart(columns(0, 30), columns(30, 10))));
+  expect_refusal(apart(columns(20, 10), columns(0, 30)), "out: got memory that overlaps in");
+  expect_refusal(apart(columns(0, 30), columns(20, 10)), "out: got memory that overlaps in");
+  // Wider than a row: no window of its own.
+  expect_refusal(apart(columns(0, 100), columns(50, 10)), "out: got memory that overlaps in");
 }
 
 }  // namespace

@@ -212,6 +212,11 @@ TEST(HandWorked, ChunkScan) {
   // Head 0: 8/2 + 1 = 5, then 5/4 + 2*2*3. Head 1: 8 + 2 = 10, then 10 + 1*2*4.
   expect_near(after, {13.25f, 18});
   expect_near(y, {5, 10 + 2, 132.5f, 180 + 4});
+
+  A = {static_cast<float>(std::log(std::log(2.0))), -INFINITY};
+  a.A_is_log = true;
+  run_reference<SsdChunkScan>(a);
+  expect_near(after, {13.25f, 18});
 }
 
 TEST(HandWorked, StateUpdate) {
@@ -234,6 +239,12 @@ TEST(HandWorked, StateUpdate) {
   expect_near(snapshots, {5, 9.25f});
   expect_near(state, {7, 9.25f});
   expect_near(y, {5, 92.5f});
+
+  A = {static_cast<float>(std::log(std::log(2.0)))};
+  state = {7, 8};
+  a.A_is_log = true;
+  run_reference<SelectiveStateUpdate>(a);
+  expect_near(state, {7, 9.25f});
 }
 
 TEST(HandWorked, GroupsAreRunsOfChannels) {

@@ -67,8 +67,19 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   }
   list.with("only_x_channels_first", [](Spec& c) { c.x_place = Place::kChannelsFirst; });
   list.with("broadcast_x", [](Spec& c) { c.x_place = Place::kBroadcast; });
-  for (const DType dtype : {DType::kF16, DType::kBF16})
-    list.with(to_string(dtype), [&](Spec& c) { c.dtype = dtype; });
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const std::string name = to_string(dtype);
+    list.with(name, [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_odd", [&](Spec& c) { c.dtype = dtype, c.dim = 17, c.seqlen = 19; });
+    list.with(name + "_reverse",
+              [&](Spec& c) { c.dtype = dtype, c.direction = Direction::kReverse; });
+    list.with(name + "_channels_first",
+              [&](Spec& c) { c.dtype = dtype, c.place = Place::kChannelsFirst; });
+    list.with(name + "_spaced", [&](Spec& c) { c.dtype = dtype, c.place = Place::kSpaced; });
+    list.with(name + "_packed", [&](Spec& c) { c.dtype = dtype, c.lengths = {5, 0, 1, 30}; });
+    list.with(name + "_strict",
+              [&](Spec& c) { c.dtype = dtype, c.precision = Precision::kStrict; });
+  }
   list.with("strict", [](Spec& c) { c.precision = Precision::kStrict; });
   list.with("strict_reverse",
             [](Spec& c) { c.precision = Precision::kStrict, c.direction = Direction::kReverse; });

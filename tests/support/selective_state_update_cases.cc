@@ -84,6 +84,8 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
     const std::string name = to_string(dtype);
     list.with(name, [&](Spec& c) { c.dtype = c.dt_dtype = dtype; });
     list.with(name + "_dt_f32", [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_spaced", [&](Spec& c) { c.dtype = dtype, c.place = Place::kSpaced; });
+    list.with(name + "_odd", [&](Spec& c) { c.dtype = dtype, c.headdim = 7, c.dstate = 17; });
     list.with(name + "_state", [&](Spec& c) { c.state_dtype = dtype; });
     list.with(name + "_state_strict",
               [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });

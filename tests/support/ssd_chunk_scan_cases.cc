@@ -89,6 +89,12 @@ void add_numbers(CaseList<SsdChunkScan, Spec>& list) {
     const std::string name = to_string(dtype);
     list.with(name, [&](Spec& c) { c.dtype = c.dt_dtype = dtype; });
     list.with(name + "_dt_f32", [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_wide_row", [&](Spec& c) { c.dtype = dtype, c.place = Place::kWideRow; });
+    list.with(name + "_spaced", [&](Spec& c) { c.dtype = dtype, c.place = Place::kSpaced; });
+    list.with(name + "_odd", [&](Spec& c) {
+      c.dtype = c.dt_dtype = dtype, c.headdim = 7, c.dstate = 17, c.seqlen = 67;
+    });
+    list.with(name + "_packed", [&](Spec& c) { c.dtype = dtype, c.lengths = {5, 0, 1, 30}; });
     list.with(name + "_states", [&](Spec& c) { c.state_dtype = dtype; });
     list.with(name + "_states_strict",
               [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });
