@@ -120,9 +120,8 @@ def main():
   with open(os.path.join(HERE, "card_text.md"), encoding="utf-8") as f:
     text = f.read()
   runs = "\n".join(
-      f"| {i} | {r['steps']} | {r['seconds']} | {r['audio_seconds'] / 3600:.1f} | {r['lr']:g} |
-      {r['segment']:g} | "
-      f"{'run ' + str(i - 1) if r.get('init') else 'random'} |"
+      f"| {i} | {r['steps']} | {r['seconds']} | {r['audio_seconds'] / 3600:.1f} | {r['lr']:g} | "
+      f"{r['segment']:g} | {'run ' + str(i - 1) if r.get('init') else 'random'} |"
       for i, r in enumerate(checkpoint["history"], 1))
   parts = {
       "NAME":
