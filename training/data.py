@@ -22,17 +22,22 @@ def decimate(x, factor):
     return x
   half, chunk = 32 * factor, OPUS_RATE * 60
   t = torch.arange(-half, half + 1, device=x.device, dtype=torch.float32)
-  h = torch.sinc(t / factor * 0.97) * 0.97 / factor * (0.5 + 0.5 * torch.cos(math.pi * t / (half + 1)))
+  h = torch.sinc(t / factor * 0.97) * 0.97 / factor * (0.5 + 0.5 * torch.cos(math.pi * t /
+                                                                             (half + 1)))
   out = []
   for c in range(0, len(x), chunk):
     a = max(0, c - half)
     piece = F.pad(x[a:c + chunk + half], (half - (c - a), half))
-    out.append(F.conv1d(piece[None, None], h[None, None], stride=factor)[0, 0][: min(chunk, len(x) - c) // factor])
+    out.append(
+        F.conv1d(piece[None, None], h[None, None], stride=factor)[0, 0][:min(chunk,
+                                                                             len(x) - c) // factor])
   return torch.cat(out)
 
 
 def load_banks(folder, device):
-  """Returns ({rate: Bank of speech}, Bank of noise) from folder/*.opus, folder/bank.json and the decoder folder/opus_decode."""
+  """Returns ({rate: Bank of speech}, Bank of noise) from folder/*.opus, folder/bank.json and the
+  decoder folder/opus_decode.
+  """
   with open(folder + "/bank.json", encoding="utf-8") as f:
     index = json.load(f)
   decoder = folder + "/opus_decode"

@@ -1,7 +1,9 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""The waveform side of the enhancer: level, STFT features, synthesis and the bypass of what the network left alone.
+"""The waveform side of the enhancer: level, STFT features, synthesis and the bypass of what the
+network left alone.
 
-This is the plain definition of what `hiss enhance` does with one window; training and evaluation import it.
+This is the plain definition of what `hiss enhance` does with one window; training and evaluation
+import it.
 Shapes: waveforms [B, n], spectra and features [B, F, T].
 """
 import torch
@@ -13,14 +15,23 @@ SILENCE = 1e-5  # windows whose RMS is below this are not scaled
 
 
 def stft_params(rate):
-  """(n_fft, hop, win) in samples: the 8 kHz values scaled by the rate, rounded down, then up to even."""
+  """(n_fft, hop, win) in samples: the 8 kHz values scaled by the rate, rounded down, then up to
+  even.
+  """
   return [q + (q & 1) for q in (p * rate // 8000 for p in (320, 40, 320))]
 
 
 def stft(y, rate):
   n_fft, hop, win = stft_params(rate)
   window = torch.hann_window(win, dtype=y.dtype, device=y.device)
-  return torch.stft(y, n_fft, hop, win, window, center=True, pad_mode="reflect", return_complex=True)
+  return torch.stft(y,
+                    n_fft,
+                    hop,
+                    win,
+                    window,
+                    center=True,
+                    pad_mode="reflect",
+                    return_complex=True)
 
 
 def istft(s, rate, length):
@@ -31,7 +42,9 @@ def istft(s, rate, length):
 
 
 def snapped_phase(s):
-  """Angle of the spectrum with rounding noise removed, so that it does not depend on the FFT used."""
+  """Angle of the spectrum with rounding noise removed, so that it does not depend on the FFT
+  used.
+  """
   limit = SNAP * s.abs().amax(1, keepdim=True)
   zero = torch.zeros((), dtype=s.real.dtype, device=s.device)
   re = torch.where(s.real.abs() < limit, zero, s.real)
@@ -53,19 +66,24 @@ def sweep_filter(log_mag):
 
 def box(power, bins, frames):
   """Mean of [B, F, T] over a window of 2*bins+1 by 2*frames+1, smaller at the edges."""
-  return F.avg_pool2d(power[:, None], (2 * bins + 1, 2 * frames + 1), 1, (bins, frames), count_include_pad=False)[:, 0]
+  return F.avg_pool2d(power[:, None], (2 * bins + 1, 2 * frames + 1),
+                      1, (bins, frames),
+                      count_include_pad=False)[:, 0]
 
 
 def bypass(noisy, clean, rule):
   """Returns clean + g (noisy - clean): the input itself where the network changed almost nothing.
 
-  noisy, clean: consistent spectra. g falls from 1 to 0 while the local ratio of removed to input power
+  noisy, clean: consistent spectra. g falls from 1 to 0 while the local ratio of removed to input
+  power
   rises from rule["low_db"] to rule["high_db"]; both powers are means over a box of bins and frames.
   """
   removed = noisy - clean
   power = lambda s: s.real.square() + s.imag.square()
-  ratio = (box(power(removed), rule["bins"], rule["frames"]) + 1e-12) / (box(power(noisy), rule["bins"], rule["frames"]) + 1e-12)
-  gain = ((rule["high_db"] - 10 * torch.log10(ratio)) / (rule["high_db"] - rule["low_db"])).clamp(0, 1)
+  ratio = (box(power(removed), rule["bins"], rule["frames"]) +
+           1e-12) / (box(power(noisy), rule["bins"], rule["frames"]) + 1e-12)
+  gain = ((rule["high_db"] - 10 * torch.log10(ratio)) / (rule["high_db"] - rule["low_db"])).clamp(
+      0, 1)
   return clean + gain * removed
 
 
@@ -74,7 +92,8 @@ def level(y, rms_dbfs):
   rms = y.square().mean(-1, keepdim=True).sqrt()
   if rms_dbfs is None:
     return torch.ones_like(rms)
-  return torch.where(rms > SILENCE, 10 ** (rms_dbfs / 20) / rms.clamp(min=SILENCE), torch.ones_like(rms))
+  return torch.where(rms > SILENCE, 10**(rms_dbfs / 20) / rms.clamp(min=SILENCE),
+                     torch.ones_like(rms))
 
 
 @torch.no_grad()
@@ -90,7 +109,9 @@ def enhance(network, y, rate, rms_dbfs=None, rule=None):
 
 
 def enhance_file(network, y, rate, rms_dbfs=None, rule=None, seconds=5.0, overlap=0.05):
-  """A whole mono file [n] in windows of `seconds` with cross-faded overlap, as the session of hiss does."""
+  """A whole mono file [n] in windows of `seconds` with cross-faded overlap, as the session of
+  hiss does.
+  """
   size = int(seconds * rate)
   shared = min(max(int(size * overlap), 0), size - 1)
   step = max(1, size - shared)
@@ -102,7 +123,7 @@ def enhance_file(network, y, rate, rms_dbfs=None, rule=None, seconds=5.0, overla
     n = len(piece)
     v = min(shared, n - 1)
     w = torch.ones(n, dtype=y.dtype)
-    ramp = torch.sin(torch.pi / 2 * torch.arange(v, dtype=y.dtype) / max(v, 1)) ** 2
+    ramp = torch.sin(torch.pi / 2 * torch.arange(v, dtype=y.dtype) / max(v, 1))**2
     if not last and v:
       w[n - v:] = 1 - ramp
     if start and v:

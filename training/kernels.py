@@ -1,5 +1,7 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""ctypes access to scan.cu and norm.cu and the autograd functions built on them (float32, d_conv 4, d_state 16, C = 32)."""
+"""ctypes access to scan.cu and norm.cu and the autograd functions built on them (float32, d_conv
+4, d_state 16, C = 32).
+"""
 import ctypes
 import os
 import shutil
@@ -17,8 +19,13 @@ def build(out="kernels.so"):
   """Compiles scan.cu and norm.cu with nvcc (a few seconds) and loads them."""
   global _library
   nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-  subprocess.run([nvcc, "-O3", "-std=c++17", "-arch=sm_90", "--use_fast_math", "-shared", "-Xcompiler", "-fPIC",
-                  "-o", out, os.path.join(HERE, "scan.cu"), os.path.join(HERE, "norm.cu")], check=True)
+  subprocess.run([
+      nvcc, "-O3", "-std=c++17", "-arch=sm_90", "--use_fast_math", "-shared", "-Xcompiler", "-fPIC",
+      "-o", out,
+      os.path.join(HERE, "scan.cu"),
+      os.path.join(HERE, "norm.cu")
+  ],
+                 check=True)
   _library = ctypes.CDLL(os.path.abspath(out))
 
 
@@ -32,7 +39,8 @@ def _call(name, *args):
       converted.append(ctypes.c_void_p(0))
     else:
       converted.append(ctypes.c_float(a) if isinstance(a, float) else ctypes.c_int(int(a)))
-  error = getattr(_library, name)(*converted, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+  error = getattr(_library, name)(*converted,
+                                  ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
   if error:
     raise RuntimeError(f"{name}: CUDA error {error}")
 
@@ -55,7 +63,8 @@ class MambaInner(torch.autograd.Function):
     y = torch.empty(count, length, width, device=xz.device)
     train = any(ctx.needs_input_grad)
     states = torch.empty((length + 3) // 4, count * width, 16, device=xz.device) if train else None
-    _call("scan_fwd", u, delta, a, bc, d, b_dt, xz[..., width:], 2 * width, y, states, count, length, width)
+    _call("scan_fwd", u, delta, a, bc, d, b_dt, xz[..., width:], 2 * width, y, states, count,
+          length, width)
     ctx.save_for_backward(xz, u, p, delta, bc, a, taps, conv_b, w_x, w_dt, b_dt, d, states)
     ctx.conv_shape = conv_w.shape
     return y
@@ -68,16 +77,18 @@ class MambaInner(torch.autograd.Function):
     dxz, du, ddelta = torch.empty_like(xz), torch.empty_like(u), torch.empty_like(delta)
     dbc = torch.empty(count * length, width // 8, 32, device=xz.device)
     part = torch.empty(18, count, width, device=xz.device)
-    _call("scan_bwd", u, delta, a, bc, d, b_dt, xz[..., width:], 2 * width, dy.contiguous(), states, du, ddelta,
-          dxz[..., width:], 2 * width, dbc, part, count, length, width)
+    _call("scan_bwd", u, delta, a, bc, d, b_dt, xz[..., width:], 2 * width, dy.contiguous(), states,
+          du, ddelta, dxz[..., width:], 2 * width, dbc, part, count, length, width)
     part = part.sum(1)
     ddelta = ddelta.view(-1, width)
     dp = torch.cat([ddelta @ w_dt, dbc.sum(1)], 1)
     du = torch.addmm(du.view(-1, width), dp, w_x)
     conv_part = torch.empty(5, count, width, device=xz.device)
-    _call("conv_bwd", xz, 2 * width, taps, conv_b, du, dxz, 2 * width, conv_part, count, length, width)
+    _call("conv_bwd", xz, 2 * width, taps, conv_b, du, dxz, 2 * width, conv_part, count, length,
+          width)
     conv_part = conv_part.sum(1)
-    return (dxz, conv_part[:4].t().reshape(ctx.conv_shape), conv_part[4], dp.t() @ u.view(-1, width),
+    return (dxz,
+            conv_part[:4].t().reshape(ctx.conv_shape), conv_part[4], dp.t() @ u.view(-1, width),
             ddelta.t() @ p[:, :rank], part[17], part[:16].t() * a, part[16])
 
 
@@ -108,7 +119,8 @@ class NormPReLU(torch.autograd.Function):
     x = x.contiguous()
     count, height, wide, dim = x.shape
     stats, y = torch.empty(count, dim, 2, device=x.device), torch.empty_like(x)
-    _call("in_fwd", x, stats, w, b, slope, y, count, height * wide, dim, NORM_EPSILON, x.dtype == torch.bfloat16)
+    _call("in_fwd", x, stats, w, b, slope, y, count, height * wide, dim, NORM_EPSILON,
+          x.dtype == torch.bfloat16)
     ctx.save_for_backward(x, stats, w, b, slope)
     return y
 
@@ -117,8 +129,8 @@ class NormPReLU(torch.autograd.Function):
     x, stats, w, b, slope = ctx.saved_tensors
     count, height, wide, dim = x.shape
     reduced, dx = torch.empty(count, dim, 3, device=x.device), torch.empty_like(x)
-    _call("in_bwd", x, dy.contiguous(), stats, reduced, w, b, slope, dx, count, height * wide, dim, NORM_EPSILON,
-          x.dtype == torch.bfloat16)
+    _call("in_bwd", x, dy.contiguous(), stats, reduced, w, b, slope, dx, count, height * wide, dim,
+          NORM_EPSILON, x.dtype == torch.bfloat16)
     total = reduced.sum(0)
     return dx, total[:, 1], total[:, 0], total[:, 2]
 

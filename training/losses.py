@@ -1,5 +1,7 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""Training losses on the network's spectrum, on the waveform it gives and on the waveform after the bypass."""
+"""Training losses on the network's spectrum, on the waveform it gives and on the waveform after
+the bypass.
+"""
 import torch
 import torch.nn.functional as F
 
@@ -11,7 +13,9 @@ _envelopes = {}
 
 
 def istft(s, rate, n):
-  """Inverse STFT for rates whose window is a whole number of hops; unlike torch.istft it can be captured in a graph."""
+  """Inverse STFT for rates whose window is a whole number of hops; unlike torch.istft it can be
+  captured in a graph.
+  """
   n_fft, hop, win = frontend.stft_params(rate)
   count, _, frames = s.shape
   k = n_fft // hop
@@ -22,7 +26,7 @@ def istft(s, rate, n):
     e = (window * window).view(1, k, hop).expand(frames, k, hop)
     e = sum(F.pad(e[:, j], (0, 0, j, k - 1 - j)) for j in range(k)).reshape(1, -1)
     _envelopes[rate, frames] = e.clamp(min=1e-6)
-  return (y / _envelopes[rate, frames])[:, n_fft // 2: n_fft // 2 + n]
+  return (y / _envelopes[rate, frames])[:, n_fft // 2:n_fft // 2 + n]
 
 
 def waveform(mag, cos, sin, rate, n):
@@ -44,10 +48,12 @@ def noise_to_signal_db(z, x, y, floor):
 
 def compressed_error(z_spectrum, x_spectrum, gain):
   """Power-law (0.3) magnitude and complex error of re-analysed waveforms."""
+
   def compress(s):
     s = s * gain
     q = s.real.square() + s.imag.square() + 1e-3
     return q.pow(0.15), s * q.pow(-0.35)
+
   (m1, c1), (m2, c2) = compress(x_spectrum), compress(z_spectrum)
   return (m1 - m2).square().mean() + 0.4 * (c1 - c2).abs().square().mean()
 
@@ -60,14 +66,16 @@ def loss(output, spectrum, y, x, rate, rule):
   unit = target / (target_abs + 1e-9)
   log_target = torch.log1p(target_abs)
   l_mag = (mag - log_target).square().mean()
-  l_complex = (mag * cos - log_target * unit.real).square().mean() + (mag * sin - log_target * unit.imag).square().mean()
-  l_phase = (log_target * (1 - (cos * unit.real + sin * unit.imag))).sum() / (log_target.sum() + 1e-3)
+  l_complex = (mag * cos - log_target * unit.real).square().mean() + (
+      mag * sin - log_target * unit.imag).square().mean()
+  l_phase = (log_target * (1 -
+                           (cos * unit.real + sin * unit.imag))).sum() / (log_target.sum() + 1e-3)
   gain = 1 / (x.square().mean(-1, keepdim=True).sqrt().clamp(min=0.1))[..., None]
   z = waveform(mag, cos, sin, rate, x.shape[-1])
   z2 = after_bypass(spectrum, z, rule, rate)
   snr, snr2 = noise_to_signal_db(z, x, y, 1e-3), noise_to_signal_db(z2, x, y, 1e-4)
   comp = compressed_error(frontend.stft(z, rate), target, gain)
   comp2 = compressed_error(frontend.stft(z2, rate), target, gain)
-  total = (WEIGHTS["mag"] * l_mag + WEIGHTS["complex"] * l_complex + WEIGHTS["phase"] * l_phase
-           + WEIGHTS["snr"] * 0.5 * (snr + snr2) + WEIGHTS["compressed"] * 0.5 * (comp + comp2))
+  total = (WEIGHTS["mag"] * l_mag + WEIGHTS["complex"] * l_complex + WEIGHTS["phase"] * l_phase +
+           WEIGHTS["snr"] * 0.5 * (snr + snr2) + WEIGHTS["compressed"] * 0.5 * (comp + comp2))
   return total, torch.stack([l_mag, l_complex, l_phase, snr, snr2, comp2]).detach()

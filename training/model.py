@@ -1,9 +1,12 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """SE-Mamba in the RE-USE layout, with free width, depth, expansion and state size.
 
-`ReUse.forward` is the plain definition (any device and dtype, slow scan loop). `ReUse.fast` computes the same
-function with the training kernels in channels-last layout and returns the unit phasor (cos, sin) instead of the
-angle, so that the phase gradient stays bounded. Tensor names are those of the published RE-USE checkpoint.
+`ReUse.forward` is the plain definition (any device and dtype, slow scan loop). `ReUse.fast`
+computes the same
+function with the training kernels in channels-last layout and returns the unit phasor (cos, sin)
+instead of the
+angle, so that the phase gradient stays bounded. Tensor names are those of the published RE-USE
+checkpoint.
 Letters: B batch, C hid_feature, E = expand * C, N d_state, R dt_rank, T frames, F bins, L sequence length.
 """
 import math
@@ -12,9 +15,20 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-CONFIG = {"num_tfmamba": 4, "hid_feature": 32, "d_state": 16, "d_conv": 4, "expand": 2, "norm_epsilon": 1e-5,
-          "input_channel": 2, "output_channel": 1, "compress_factor": "relu_log1p", "beta": 2.0, "mapping": True,
-          "inner_mamba_nlayer": 1}
+CONFIG = {
+    "num_tfmamba": 4,
+    "hid_feature": 32,
+    "d_state": 16,
+    "d_conv": 4,
+    "expand": 2,
+    "norm_epsilon": 1e-5,
+    "input_channel": 2,
+    "output_channel": 1,
+    "compress_factor": "relu_log1p",
+    "beta": 2.0,
+    "mapping": True,
+    "inner_mamba_nlayer": 1
+}
 
 
 class Mamba(nn.Module):
@@ -28,7 +42,8 @@ class Mamba(nn.Module):
     self.conv1d = nn.Conv1d(self.E, self.E, width, groups=self.E, padding=width - 1)
     self.x_proj = nn.Linear(self.E, self.R + 2 * self.N, bias=False)
     self.dt_proj = nn.Linear(self.R, self.E)
-    self.A_log = nn.Parameter(torch.log(torch.arange(1, self.N + 1, dtype=torch.float32).repeat(self.E, 1)))
+    self.A_log = nn.Parameter(
+        torch.log(torch.arange(1, self.N + 1, dtype=torch.float32).repeat(self.E, 1)))
     self.D = nn.Parameter(torch.ones(self.E))
     self.out_proj = nn.Linear(self.E, dim, bias=False)
     with torch.no_grad():  # Mamba's own initialisation: step sizes from 1e-3 to 1e-1
@@ -46,13 +61,15 @@ class Mamba(nn.Module):
     h = torch.zeros(x.shape[0], self.E, self.N, dtype=x.dtype, device=x.device)
     ys = []
     for t in range(length):
-      h = torch.exp(delta[:, t, :, None] * a) * h + (delta[:, t] * u[:, t])[..., None] * b[:, t, None, :]
+      h = torch.exp(delta[:, t, :, None] * a) * h + (delta[:, t] * u[:, t])[..., None] * b[:, t,
+                                                                                           None, :]
       ys.append(torch.matmul(h, c[:, t, :, None])[..., 0])
     return self.out_proj((torch.stack(ys, 1) + self.D * u) * F.silu(z))
 
   def fast(self, x, kernels):
-    y = kernels.MambaInner.apply(F.linear(x, self.in_proj.weight), self.conv1d.weight, self.conv1d.bias, self.x_proj.weight,
-                                 self.dt_proj.weight, self.dt_proj.bias, self.A_log, self.D)
+    y = kernels.MambaInner.apply(F.linear(x, self.in_proj.weight), self.conv1d.weight,
+                                 self.conv1d.bias, self.x_proj.weight, self.dt_proj.weight,
+                                 self.dt_proj.bias, self.A_log, self.D)
     return F.linear(y, self.out_proj.weight)
 
 
@@ -110,7 +127,8 @@ class DenseBlock(nn.Module):
   def __init__(self, dim):
     super().__init__()
     self.dense_block = nn.ModuleList(
-        cna(nn.Conv2d(dim * (i + 1), dim, 3, dilation=(2**i, 1), padding=(2**i, 1)), dim) for i in range(4))
+        cna(nn.Conv2d(dim * (i + 1), dim, 3, dilation=(2**i, 1), padding=(2**i, 1)), dim)
+        for i in range(4))
 
   def forward(self, x):
     skip = x
@@ -139,7 +157,8 @@ class SubPixel(nn.Module):
   def forward(self, x):
     y = self.conv(F.pad(x, (1, 1)))
     b, c, h, w = y.shape
-    return y.view(b, self.ratio, c // self.ratio, h, w).permute(0, 2, 3, 4, 1).reshape(b, c // self.ratio, h, w * self.ratio)
+    return y.view(b, self.ratio, c // self.ratio, h,
+                  w).permute(0, 2, 3, 4, 1).reshape(b, c // self.ratio, h, w * self.ratio)
 
   def fast(self, x):  # channels-last: the shuffle is a view
     y = conv_last(self.conv, x, (0, 1)).contiguous()
@@ -193,7 +212,9 @@ class Decoder(nn.Module):
     x = kernels.norm_prelu(self.up_conv1[0].fast(x), self.up_conv1)
     x = kernels.norm_prelu(self.up_conv2[0].fast(x.transpose(1, 2).contiguous()), self.up_conv2)
     heads = [self.phase_conv_r, self.phase_conv_i] if self.phase else [self.final_conv]
-    y = F.linear(x.float(), torch.cat([h.weight for h in heads])[:, :, 0, 0], torch.cat([h.bias for h in heads]))
+    y = F.linear(x.float(),
+                 torch.cat([h.weight for h in heads])[:, :, 0, 0],
+                 torch.cat([h.bias for h in heads]))
     return y if self.phase else y[..., 0]
 
 
@@ -216,10 +237,13 @@ class ReUse(nn.Module):
     for block in self.TSMamba:
       x = block(x)
     x = x.permute(0, 3, 1, 2)
-    return tuple(d(x)[:, :frames, :bins].transpose(1, 2) for d in (self.mask_decoder, self.phase_decoder))
+    return tuple(
+        d(x)[:, :frames, :bins].transpose(1, 2) for d in (self.mask_decoder, self.phase_decoder))
 
   def fast(self, log_mag, phase, kernels, dtype=torch.float32):
-    """Returns (log magnitude, cos, sin), each [B, F, T]; `dtype` is that of the convolution blocks."""
+    """Returns (log magnitude, cos, sin), each [B, F, T]; `dtype` is that of the convolution
+    blocks.
+    """
     bins, frames = log_mag.shape[1:]
     x = F.pad(torch.stack([log_mag, phase], -1).transpose(1, 2), (0, 0, 0, 2, 0, 2))
     x = self.dense_encoder.fast(x, kernels, dtype).float()

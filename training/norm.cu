@@ -1,7 +1,8 @@
 // Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 // Training kernels of the normalisations, channels-last:
 //   ln:    LayerNorm over 32 channels, float32, forward and backward
-//   inorm: InstanceNorm over M = H * W of [B, M, C] + PReLU, float32 or bfloat16, forward and backward
+//   inorm: InstanceNorm over M = H * W of [B, M, C] + PReLU, float32 or bfloat16, forward and
+//   backward
 // Plain C entry points; every launch goes to the caller's stream.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -9,8 +10,8 @@
 
 #define LAUNCH(k, g, b, s) k<<<g, b, 0, (cudaStream_t)s>>>
 
-// ---------------------------------------------------------------- LayerNorm over 32 channels, one warp a row; gwb: [2,
-// 32]
+// ---------------------------------------------------------------- LayerNorm over 32 channels, one
+// warp a row; gwb: [2, 32]
 __device__ __forceinline__ float wsum(float v) {
 #pragma unroll
   for (int x = 16; x >= 1; x >>= 1) v += __shfl_xor_sync(0xffffffffu, v, x);
@@ -24,12 +25,14 @@ __global__ void ln_fwd_k(const float* x, const float* w, const float* b, float* 
     y[(int64_t)r * 32 + lane] = d * rsqrtf(q + 1e-5f) * wv + bv;
   }
 }
-__global__ void ln_bwd_k(const float* x, const float* w, const float* dy, float* dx, float* gwb, int R) {
+__global__ void ln_bwd_k(const float* x, const float* w, const float* dy, float* dx, float* gwb,
+                         int R) {
   int lane = threadIdx.x & 31, st = gridDim.x * (blockDim.x / 32);
   float wv = w[lane], gw = 0, gb = 0;
   for (int r = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; r < R; r += st) {
-    float v = x[(int64_t)r * 32 + lane], d = v - wsum(v) * (1.f / 32), k = rsqrtf(wsum(d * d) * (1.f / 32) + 1e-5f),
-          n = d * k, o = dy[(int64_t)r * 32 + lane], g = o * wv;
+    float v = x[(int64_t)r * 32 + lane], d = v - wsum(v) * (1.f / 32),
+          k = rsqrtf(wsum(d * d) * (1.f / 32) + 1e-5f), n = d * k, o = dy[(int64_t)r * 32 + lane],
+          g = o * wv;
     gw += o * n;
     gb += o;
     dx[(int64_t)r * 32 + lane] = k * (g - wsum(g) * (1.f / 32) - n * (wsum(g * n) * (1.f / 32)));
@@ -38,7 +41,8 @@ __global__ void ln_bwd_k(const float* x, const float* w, const float* dy, float*
   atomicAdd(gwb + 32 + lane, gb);
 }
 
-// ---------------------------------------------------------------- InstanceNorm + PReLU, [B, M, C], C = 32
+// ---------------------------------------------------------------- InstanceNorm + PReLU, [B, M, C],
+// C = 32
 template <class T>
 __device__ __forceinline__ float2 ld2(const T* p);
 template <>
@@ -56,7 +60,8 @@ __device__ __forceinline__ void st2(__nv_bfloat16* p, float a, float b) {
 // each thread owns 2 channels (C/2 threads a pixel), blocks of 256 threads, grid (chunks, B)
 template <class T>
 __global__ void in_stat_k(const T* x, float* st, int M, int C) {
-  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2, b = blockIdx.y;
+  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2,
+      b = blockIdx.y;
   float s0 = 0, s1 = 0, q0 = 0, q1 = 0;
   for (int m = blockIdx.x * rows + row; m < M; m += gridDim.x * rows) {
     float2 v = ld2(x + ((int64_t)b * M + m) * C + 2 * lane);
@@ -88,9 +93,10 @@ __global__ void in_stat_k(const T* x, float* st, int M, int C) {
   }
 }
 template <class T>
-__global__ void in_apply_k(const T* x, const float* st, const float* w, const float* bias, const float* slope, T* y,
-                           int M, int C, float eps) {
-  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2, b = blockIdx.y, c = 2 * lane;
+__global__ void in_apply_k(const T* x, const float* st, const float* w, const float* bias,
+                           const float* slope, T* y, int M, int C, float eps) {
+  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2,
+      b = blockIdx.y, c = 2 * lane;
   const float* p = st + ((int64_t)b * C + c) * 2;
   float im = 1.f / M;
   float m0 = p[0] * im, m1 = p[2] * im, k0 = rsqrtf(fmaxf(p[1] * im - m0 * m0, 0.f) + eps) * w[c],
@@ -105,14 +111,16 @@ __global__ void in_apply_k(const T* x, const float* st, const float* w, const fl
 }
 // red [B, C, 3]: sum dv, sum dv*n, sum dy*v*(v<=0)
 template <class T>
-__global__ void in_bwdr_k(const T* x, const T* dy, const float* st, const float* w, const float* bias,
-                          const float* slope, float* red, int M, int C, float eps) {
-  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2, b = blockIdx.y, c = 2 * lane;
+__global__ void in_bwdr_k(const T* x, const T* dy, const float* st, const float* w,
+                          const float* bias, const float* slope, float* red, int M, int C,
+                          float eps) {
+  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2,
+      b = blockIdx.y, c = 2 * lane;
   const float* p = st + ((int64_t)b * C + c) * 2;
   float im = 1.f / M;
   float m0 = p[0] * im, m1 = p[2] * im, r0 = rsqrtf(fmaxf(p[1] * im - m0 * m0, 0.f) + eps),
-        r1 = rsqrtf(fmaxf(p[3] * im - m1 * m1, 0.f) + eps), w0 = w[c], w1 = w[c + 1], o0 = bias[c], o1 = bias[c + 1],
-        a0 = slope[c], a1 = slope[c + 1];
+        r1 = rsqrtf(fmaxf(p[3] * im - m1 * m1, 0.f) + eps), w0 = w[c], w1 = w[c + 1], o0 = bias[c],
+        o1 = bias[c + 1], a0 = slope[c], a1 = slope[c + 1];
   float s0 = 0, s1 = 0, q0 = 0, q1 = 0, e0 = 0, e1 = 0;
   for (int m = blockIdx.x * rows + row; m < M; m += gridDim.x * rows) {
     int64_t i = ((int64_t)b * M + m) * C + c;
@@ -160,15 +168,17 @@ __global__ void in_bwdr_k(const T* x, const T* dy, const float* st, const float*
   }
 }
 template <class T>
-__global__ void in_bwda_k(const T* x, const T* dy, const float* st, const float* red, const float* w, const float* bias,
-                          const float* slope, T* dx, int M, int C, float eps) {
-  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2, b = blockIdx.y, c = 2 * lane;
+__global__ void in_bwda_k(const T* x, const T* dy, const float* st, const float* red,
+                          const float* w, const float* bias, const float* slope, T* dx, int M,
+                          int C, float eps) {
+  int c2 = C / 2, lane = threadIdx.x % c2, row = threadIdx.x / c2, rows = blockDim.x / c2,
+      b = blockIdx.y, c = 2 * lane;
   const float* p = st + ((int64_t)b * C + c) * 2;
   float im = 1.f / M;
   const float* rd = red + ((int64_t)b * C + c) * 3;
   float m0 = p[0] * im, m1 = p[2] * im, r0 = rsqrtf(fmaxf(p[1] * im - m0 * m0, 0.f) + eps),
-        r1 = rsqrtf(fmaxf(p[3] * im - m1 * m1, 0.f) + eps), w0 = w[c], w1 = w[c + 1], o0 = bias[c], o1 = bias[c + 1],
-        a0 = slope[c], a1 = slope[c + 1];
+        r1 = rsqrtf(fmaxf(p[3] * im - m1 * m1, 0.f) + eps), w0 = w[c], w1 = w[c + 1], o0 = bias[c],
+        o1 = bias[c + 1], a0 = slope[c], a1 = slope[c + 1];
   float u0 = rd[0] * im, v0 = rd[1] * im, u1 = rd[3] * im, v1 = rd[4] * im;
   for (int m = blockIdx.x * rows + row; m < M; m += gridDim.x * rows) {
     int64_t i = ((int64_t)b * M + m) * C + c;
@@ -191,34 +201,38 @@ int ln_bwd(const float* x, const float* w, const float* dy, float* dx, float* gw
   return cudaGetLastError();
 }
 #define GRID dim3 g(M < 4096 ? (M + 127) / 128 : (2048 + B - 1) / B < 8 ? 8 : (2048 + B - 1) / B, B)
-int in_fwd(const void* x, float* st, const float* w, const float* b, const float* a, void* y, int B, int M, int C,
-           float eps, int bf16, void* s) {
+int in_fwd(const void* x, float* st, const float* w, const float* b, const float* a, void* y, int B,
+           int M, int C, float eps, int bf16, void* s) {
   GRID;
   cudaMemsetAsync(st, 0, sizeof(float) * B * C * 2, (cudaStream_t)s);
   if (bf16) {
-    in_stat_k<__nv_bfloat16><<<g, 256, 256 * 16, (cudaStream_t)s>>>((const __nv_bfloat16*)x, st, M, C);
-    in_apply_k<__nv_bfloat16>
-        <<<g, 256, 0, (cudaStream_t)s>>>((const __nv_bfloat16*)x, st, w, b, a, (__nv_bfloat16*)y, M, C, eps);
+    in_stat_k<__nv_bfloat16>
+        <<<g, 256, 256 * 16, (cudaStream_t)s>>>((const __nv_bfloat16*)x, st, M, C);
+    in_apply_k<__nv_bfloat16><<<g, 256, 0, (cudaStream_t)s>>>((const __nv_bfloat16*)x, st, w, b, a,
+                                                              (__nv_bfloat16*)y, M, C, eps);
   } else {
     in_stat_k<float><<<g, 256, 256 * 16, (cudaStream_t)s>>>((const float*)x, st, M, C);
-    in_apply_k<float><<<g, 256, 0, (cudaStream_t)s>>>((const float*)x, st, w, b, a, (float*)y, M, C, eps);
+    in_apply_k<float>
+        <<<g, 256, 0, (cudaStream_t)s>>>((const float*)x, st, w, b, a, (float*)y, M, C, eps);
   }
   return cudaGetLastError();
 }
-int in_bwd(const void* x, const void* dy, const float* st, float* red, const float* w, const float* b, const float* a,
-           void* dx, int B, int M, int C, float eps, int bf16, void* s) {
+int in_bwd(const void* x, const void* dy, const float* st, float* red, const float* w,
+           const float* b, const float* a, void* dx, int B, int M, int C, float eps, int bf16,
+           void* s) {
   GRID;
   cudaMemsetAsync(red, 0, sizeof(float) * B * C * 3, (cudaStream_t)s);
   if (bf16) {
-    in_bwdr_k<__nv_bfloat16><<<g, 256, 256 * 24, (cudaStream_t)s>>>((const __nv_bfloat16*)x, (const __nv_bfloat16*)dy,
-                                                                    st, w, b, a, red, M, C, eps);
-    in_bwda_k<__nv_bfloat16><<<g, 256, 0, (cudaStream_t)s>>>((const __nv_bfloat16*)x, (const __nv_bfloat16*)dy, st, red,
-                                                             w, b, a, (__nv_bfloat16*)dx, M, C, eps);
+    in_bwdr_k<__nv_bfloat16><<<g, 256, 256 * 24, (cudaStream_t)s>>>(
+        (const __nv_bfloat16*)x, (const __nv_bfloat16*)dy, st, w, b, a, red, M, C, eps);
+    in_bwda_k<__nv_bfloat16><<<g, 256, 0, (cudaStream_t)s>>>((const __nv_bfloat16*)x,
+                                                             (const __nv_bfloat16*)dy, st, red, w,
+                                                             b, a, (__nv_bfloat16*)dx, M, C, eps);
   } else {
-    in_bwdr_k<float>
-        <<<g, 256, 256 * 24, (cudaStream_t)s>>>((const float*)x, (const float*)dy, st, w, b, a, red, M, C, eps);
-    in_bwda_k<float>
-        <<<g, 256, 0, (cudaStream_t)s>>>((const float*)x, (const float*)dy, st, red, w, b, a, (float*)dx, M, C, eps);
+    in_bwdr_k<float><<<g, 256, 256 * 24, (cudaStream_t)s>>>((const float*)x, (const float*)dy, st,
+                                                            w, b, a, red, M, C, eps);
+    in_bwda_k<float><<<g, 256, 0, (cudaStream_t)s>>>((const float*)x, (const float*)dy, st, red, w,
+                                                     b, a, (float*)dx, M, C, eps);
   }
   return cudaGetLastError();
 }

@@ -23,7 +23,8 @@ from scipy.signal import butter, resample_poly, sosfilt
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOISE_RATE = 48000
-MIN_RANGE_DB = 29.0  # 95th minus 3rd percentile of 20 ms frame levels; files below it carry too much noise for a target
+# 95th minus 3rd percentile of 20 ms frame levels; files below it carry too much noise for a target
+MIN_RANGE_DB = 29.0
 SPEECH_DBFS = -26.0
 VAL_SECONDS = 120.0
 
@@ -31,7 +32,9 @@ VAL_SECONDS = 120.0
 def decode(path, rate):
   """Returns the mono waveform [n] at `rate`, or None if the file cannot be read."""
   if path.endswith(".g722"):
-    run = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-"], capture_output=True, check=False)
+    run = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-"],
+                         capture_output=True,
+                         check=False)
     x, file_rate = np.frombuffer(run.stdout, np.float32), 16000
   else:
     try:
@@ -42,18 +45,21 @@ def decode(path, rate):
   if len(x) < file_rate // 20:
     return None
   g = np.gcd(rate, file_rate)
-  return (x if rate == file_rate else resample_poly(x, rate // g, file_rate // g)).astype(np.float32)
+  return (x if rate == file_rate else resample_poly(x, rate // g, file_rate // g)).astype(
+      np.float32)
 
 
 def frame_levels(x, rate):
   """Levels of 20 ms frames in dBFS."""
   n = rate // 50
   m = len(x) // n
-  return 10 * np.log10((x[: m * n].reshape(m, n) ** 2).mean(1) + 1e-12)
+  return 10 * np.log10((x[:m * n].reshape(m, n)**2).mean(1) + 1e-12)
 
 
 def speech_file(path, rate):
-  """Returns (trimmed waveform at SPEECH_DBFS active level, dynamic range in dB), or None if unusable."""
+  """Returns (trimmed waveform at SPEECH_DBFS active level, dynamic range in dB), or None if
+  unusable.
+  """
   x = decode(path, rate)
   if x is None:
     return None
@@ -71,7 +77,7 @@ def speech_file(path, rate):
   if len(x) < 0.25 * rate:
     return None
   active = levels[levels > top - 25]
-  gain = 10 ** ((SPEECH_DBFS - 10 * np.log10(np.mean(10 ** (active / 10)))) / 20)
+  gain = 10**((SPEECH_DBFS - 10 * np.log10(np.mean(10**(active / 10)))) / 20)
   return x * gain, float(top - np.percentile(levels, 3))
 
 
@@ -105,7 +111,8 @@ def speech_bank(source, src, out, pool):
   files = find(source, src)
   rng = np.random.default_rng(1)
   rng.shuffle(files)
-  key = (lambda f: os.path.basename(f).rsplit("_", 1)[0]) if source.get("hold_by_phrase") else (lambda f: f)
+  key = (lambda f: os.path.basename(f).rsplit("_", 1)[0]) if source.get("hold_by_phrase") else (
+      lambda f: f)
   entry = {k: source[k] for k in ("name", "rate", "licence", "weight")}
   for part, cap in (("wav", source["minutes"] * 60), ("val", VAL_SECONDS)):
     pieces, total, used = [], 0.0, 0
@@ -114,7 +121,10 @@ def speech_bank(source, src, out, pool):
       for item in pool.map(lambda f: speech_file(f, rate), chosen[i:i + 16]):
         if item is None or item[1] < source.get("min_range_db", MIN_RANGE_DB):
           continue
-        pieces += [fade(item[0], rate, 8), np.zeros(int(rate * rng.uniform(0.02, 0.35)), np.float32)]
+        pieces += [
+            fade(item[0], rate, 8),
+            np.zeros(int(rate * rng.uniform(0.02, 0.35)), np.float32)
+        ]
         total += len(item[0]) / rate
         used += 1
       if total > cap:
@@ -136,8 +146,8 @@ def noise_bank(source, src, out):
     levels = frame_levels(x, NOISE_RATE)
     if len(levels) < 3 or levels.max() < -65:
       continue
-    x = x[: source["seconds"] * NOISE_RATE]
-    x = x * 10 ** ((-26 - 10 * np.log10(np.mean(10 ** (levels[levels > levels.max() - 30] / 10)))) / 20)
+    x = x[:source["seconds"] * NOISE_RATE]
+    x = x * 10**((-26 - 10 * np.log10(np.mean(10**(levels[levels > levels.max() - 30] / 10)))) / 20)
     if len(x) < 4 * NOISE_RATE:
       x = np.tile(fade(x, NOISE_RATE, 20), int(np.ceil(4 * NOISE_RATE / len(x))))
     cut = len(x) - len(x) // 16  # the end of every file serves the progress check
@@ -152,7 +162,8 @@ def noise_bank(source, src, out):
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser = argparse.ArgumentParser(description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--src", required=True)
   parser.add_argument("--out", required=True)
   args = parser.parse_args()

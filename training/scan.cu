@@ -1,11 +1,13 @@
 // Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-// Training kernels of the Mamba layer, float32, channels-last [batch, length, channel], E a multiple of 32:
+// Training kernels of the Mamba layer, float32, channels-last [batch, length, channel], E a
+// multiple of 32:
 //   conv: causal depthwise convolution (4 taps) + SiLU, forward and backward
 //   scan: selective scan (16 states) with softplus, skip and gate, forward and backward
 // Plain C entry points; every launch goes to the caller's stream.
 //
-// One thread per channel is too few threads to hide latency at training sizes (measured: 0.6 instructions a cycle),
-// so four neighbouring lanes share a channel of the scan, four states each, and a warp covers eight channels.
+// One thread per channel is too few threads to hide latency at training sizes (measured: 0.6
+// instructions a cycle), so four neighbouring lanes share a channel of the scan, four states each,
+// and a warp covers eight channels.
 #include <cuda_runtime.h>
 #include <stdint.h>
 
@@ -27,7 +29,8 @@ __device__ __forceinline__ float Softplus(float x) {
 
 // x [batch, L, ldx] (first E columns), taps w [E, 4], bias b [E] -> u [batch, L, E].
 __global__ void ConvForward(const float* __restrict__ x, int ldx, const float* __restrict__ w,
-                            const float* __restrict__ b, float* __restrict__ u, int batch, int L, int E) {
+                            const float* __restrict__ b, float* __restrict__ u, int batch, int L,
+                            int E) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= batch * E) return;
   const int e = i % E;
@@ -49,8 +52,9 @@ __global__ void ConvForward(const float* __restrict__ x, int ldx, const float* _
 
 // part [5, batch * E]: gradients of the four taps and of the bias.
 __global__ void ConvBackward(const float* __restrict__ x, int ldx, const float* __restrict__ w,
-                             const float* __restrict__ b, const float* __restrict__ du, float* __restrict__ dx,
-                             int lddx, float* __restrict__ part, int batch, int L, int E) {
+                             const float* __restrict__ b, const float* __restrict__ du,
+                             float* __restrict__ dx, int lddx, float* __restrict__ part, int batch,
+                             int L, int E) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= batch * E) return;
   const int e = i % E;
@@ -93,13 +97,15 @@ __device__ __forceinline__ float QuadSum(float v) {
   return v + __shfl_xor_sync(kFull, v, 2);
 }
 
-// u, dl (step size before bias and softplus) [batch, L, E]; A = -exp(A_log) [E, 16]; bc [batch, L, 32] = B, C;
-// z [batch, L, ldz] -> y [batch, L, E]. kept (may be null) [ceil(L / 4), batch * E, 16]: states before every 4th step.
+// u, dl (step size before bias and softplus) [batch, L, E]; A = -exp(A_log) [E, 16]; bc [batch, L,
+// 32] = B, C; z [batch, L, ldz] -> y [batch, L, E]. kept (may be null) [ceil(L / 4), batch * E,
+// 16]: states before every 4th step.
 __global__ void __launch_bounds__(kThreads)
-    ScanForward(const float* __restrict__ u, const float* __restrict__ dl, const float* __restrict__ A,
-                const float* __restrict__ bc, const float* __restrict__ D, const float* __restrict__ bias,
-                const float* __restrict__ z, int ldz, float* __restrict__ y, float* __restrict__ kept, int batch,
-                int L, int E) {
+    ScanForward(const float* __restrict__ u, const float* __restrict__ dl,
+                const float* __restrict__ A, const float* __restrict__ bc,
+                const float* __restrict__ D, const float* __restrict__ bias,
+                const float* __restrict__ z, int ldz, float* __restrict__ y,
+                float* __restrict__ kept, int batch, int L, int E) {
   const int id = blockIdx.x * kThreads + threadIdx.x, i = id >> 2, q = id & 3;
   const int b = i / E, e = i % E;
   const int64_t channels = (int64_t)batch * E;
@@ -110,7 +116,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 4
   for (int t = 0; t < L; ++t) {
     if (kept && t % kChunk == 0) {
-      ((float4*)kept)[((int64_t)(t / kChunk) * channels + i) * 4 + q] = make_float4(h[0], h[1], h[2], h[3]);
+      ((float4*)kept)[((int64_t)(t / kChunk) * channels + i) * 4 + q] =
+          make_float4(h[0], h[1], h[2], h[3]);
     }
     const int64_t r = (int64_t)b * L + t;
     const float dt = Softplus(dl[r * E + e] + shift), ut = u[r * E + e], zt = z[r * ldz + e];
@@ -125,20 +132,25 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// dbc [batch * L, E / 8, 32]: dB and dC summed over eight channels. part [18, batch * E]: dA (16), dD, dbias.
+// dbc [batch * L, E / 8, 32]: dB and dC summed over eight channels. part [18, batch * E]: dA (16),
+// dD, dbias.
 __global__ void __launch_bounds__(kThreads)
-    ScanBackward(const float* __restrict__ u, const float* __restrict__ dl, const float* __restrict__ A,
-                 const float* __restrict__ bc, const float* __restrict__ D, const float* __restrict__ bias,
-                 const float* __restrict__ z, int ldz, const float* __restrict__ dy, const float* __restrict__ kept,
-                 float* __restrict__ du, float* __restrict__ ddl, float* __restrict__ dz, int lddz,
-                 float* __restrict__ dbc, float* __restrict__ part, int batch, int L, int E) {
-  const int id = blockIdx.x * kThreads + threadIdx.x, i = id >> 2, q = id & 3, lane = threadIdx.x & 31;
+    ScanBackward(const float* __restrict__ u, const float* __restrict__ dl,
+                 const float* __restrict__ A, const float* __restrict__ bc,
+                 const float* __restrict__ D, const float* __restrict__ bias,
+                 const float* __restrict__ z, int ldz, const float* __restrict__ dy,
+                 const float* __restrict__ kept, float* __restrict__ du, float* __restrict__ ddl,
+                 float* __restrict__ dz, int lddz, float* __restrict__ dbc,
+                 float* __restrict__ part, int batch, int L, int E) {
+  const int id = blockIdx.x * kThreads + threadIdx.x, i = id >> 2, q = id & 3,
+            lane = threadIdx.x & 31;
   const int b = i / E, e = i % E;
   const int64_t channels = (int64_t)batch * E;
   const float4 a4 = ((const float4*)A)[e * 4 + q];
   const float a[4] = {a4.x * kLog2e, a4.y * kLog2e, a4.z * kLog2e, a4.w * kLog2e};
   const float skip = D[e], shift = bias[e];
-  const int slot = (lane >> 4 & 1) * 4 + (lane >> 3 & 1) * 2 + (lane >> 2 & 1);  // which sum this lane ends with
+  const int slot =
+      (lane >> 4 & 1) * 4 + (lane >> 3 & 1) * 2 + (lane >> 2 & 1);  // which sum this lane ends with
   const int column = slot < 4 ? 4 * q + slot : kStates + 4 * q + slot - 4;
   float g[4] = {0, 0, 0, 0}, ga[4] = {0, 0, 0, 0}, gd = 0, gb = 0;
   for (int c = (L + kChunk - 1) / kChunk - 1; c >= 0; --c) {
@@ -213,29 +225,32 @@ __global__ void __launch_bounds__(kThreads)
 
 extern "C" {
 
-int conv_fwd(const float* x, int ldx, const float* w, const float* b, float* u, int batch, int L, int E, void* stream) {
-  ConvForward<<<(batch * E + kThreads - 1) / kThreads, kThreads, 0, (cudaStream_t)stream>>>(x, ldx, w, b, u, batch, L,
-                                                                                          E);
+int conv_fwd(const float* x, int ldx, const float* w, const float* b, float* u, int batch, int L,
+             int E, void* stream) {
+  ConvForward<<<(batch * E + kThreads - 1) / kThreads, kThreads, 0, (cudaStream_t)stream>>>(
+      x, ldx, w, b, u, batch, L, E);
   return cudaGetLastError();
 }
 
-int conv_bwd(const float* x, int ldx, const float* w, const float* b, const float* du, float* dx, int lddx, float* part,
-             int batch, int L, int E, void* stream) {
-  ConvBackward<<<(batch * E + kThreads - 1) / kThreads, kThreads, 0, (cudaStream_t)stream>>>(x, ldx, w, b, du, dx, lddx,
-                                                                                           part, batch, L, E);
+int conv_bwd(const float* x, int ldx, const float* w, const float* b, const float* du, float* dx,
+             int lddx, float* part, int batch, int L, int E, void* stream) {
+  ConvBackward<<<(batch * E + kThreads - 1) / kThreads, kThreads, 0, (cudaStream_t)stream>>>(
+      x, ldx, w, b, du, dx, lddx, part, batch, L, E);
   return cudaGetLastError();
 }
 
-int scan_fwd(const float* u, const float* dl, const float* A, const float* bc, const float* D, const float* bias,
-             const float* z, int ldz, float* y, float* kept, int batch, int L, int E, void* stream) {
-  ScanForward<<<batch * E * 4 / kThreads, kThreads, 0, (cudaStream_t)stream>>>(u, dl, A, bc, D, bias, z, ldz, y, kept,
-                                                                              batch, L, E);
+int scan_fwd(const float* u, const float* dl, const float* A, const float* bc, const float* D,
+             const float* bias, const float* z, int ldz, float* y, float* kept, int batch, int L,
+             int E, void* stream) {
+  ScanForward<<<batch * E * 4 / kThreads, kThreads, 0, (cudaStream_t)stream>>>(
+      u, dl, A, bc, D, bias, z, ldz, y, kept, batch, L, E);
   return cudaGetLastError();
 }
 
-int scan_bwd(const float* u, const float* dl, const float* A, const float* bc, const float* D, const float* bias,
-             const float* z, int ldz, const float* dy, const float* kept, float* du, float* ddl, float* dz, int lddz,
-             float* dbc, float* part, int batch, int L, int E, void* stream) {
+int scan_bwd(const float* u, const float* dl, const float* A, const float* bc, const float* D,
+             const float* bias, const float* z, int ldz, const float* dy, const float* kept,
+             float* du, float* ddl, float* dz, int lddz, float* dbc, float* part, int batch, int L,
+             int E, void* stream) {
   ScanBackward<<<batch * E * 4 / kThreads, kThreads, 0, (cudaStream_t)stream>>>(
       u, dl, A, bc, D, bias, z, ldz, dy, kept, du, ddl, dz, lddz, dbc, part, batch, L, E);
   return cudaGetLastError();

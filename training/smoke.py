@@ -1,5 +1,7 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""GPU checks behind train.py --smoke: kernels against plain PyTorch in float64, graph against eager, times, profile."""
+"""GPU checks behind train.py --smoke: kernels against plain PyTorch in float64, graph against
+eager, times, profile.
+"""
 import time
 
 import torch
@@ -27,9 +29,10 @@ def check_kernels():
   w = torch.randn_like(ya)
   (ya * w).sum().backward()
   (yb * w.double()).sum().backward()
-  worst = max((relative(p.grad, q.grad), n) for (n, p), q in zip(layer.named_parameters(), exact.parameters()))
-  trainer.say("bimamba: output %.1e, input gradient %.1e, worst parameter gradient %.1e %s"
-            % (relative(ya, yb), relative(a.grad, b.grad), *worst))
+  worst = max((relative(p.grad, q.grad), n)
+              for (n, p), q in zip(layer.named_parameters(), exact.parameters()))
+  trainer.say("bimamba: output %.1e, input gradient %.1e, worst parameter gradient %.1e %s" %
+              (relative(ya, yb), relative(a.grad, b.grad), *worst))
   if not max(relative(ya, yb), relative(a.grad, b.grad), worst[0]) < 1e-4:
     raise RuntimeError("the Mamba kernels do not agree with the plain definition")
   for dtype in (torch.float32, torch.bfloat16):
@@ -39,12 +42,15 @@ def check_kernels():
     x = (torch.randn(3, 41, 29, 32, device="cuda") * 2 + 0.3).to(dtype)
     a, b = x.clone().requires_grad_(), x.double().requires_grad_()
     ya = kernels.norm_prelu(a, stage)
-    yb = F.prelu(F.instance_norm(b.permute(0, 3, 1, 2), weight=stage[1].weight.double(), bias=stage[1].bias.double()),
-                 stage[2].weight.double()).permute(0, 2, 3, 1)
+    yb = F.prelu(
+        F.instance_norm(b.permute(0, 3, 1, 2),
+                        weight=stage[1].weight.double(),
+                        bias=stage[1].bias.double()), stage[2].weight.double()).permute(0, 2, 3, 1)
     g = torch.randn_like(ya)
     ya.backward(g)
     yb.backward(g.double())
-    trainer.say("norm", dtype, "output %.1e gradient %.1e" % (relative(ya, yb), relative(a.grad, b.grad)))
+    trainer.say("norm", dtype,
+                "output %.1e gradient %.1e" % (relative(ya, yb), relative(a.grad, b.grad)))
 
 
 def check_network(mix):
@@ -54,8 +60,9 @@ def check_network(mix):
   with torch.no_grad():
     want, angle = net(mag, phase)
     got, cos, _ = net.fast(mag, phase, kernels)
-    trainer.say("network fast against plain: mag %.1e cos %.1e, bf16 mag %.1e" % (
-        relative(got, want), relative(cos, torch.cos(angle)), relative(net.fast(mag, phase, kernels, trainer.DTYPE)[0], want)))
+    trainer.say("network fast against plain: mag %.1e cos %.1e, bf16 mag %.1e" %
+                (relative(got, want), relative(cos, torch.cos(angle)),
+                 relative(net.fast(mag, phase, kernels, trainer.DTYPE)[0], want)))
   back = losses.istft(frontend.stft(y, 8000), 8000, y.shape[1])
   trainer.say("istft %.1e" % relative(back, y))
 
@@ -75,7 +82,8 @@ def main(args, mix, items):
   for rate in trainer.PROBABILITY:
     y, x = mix.batch(rate, 8, args.segment)
     snr = 10 * torch.log10(x.square().sum(1) / (y - x).square().sum(1).clamp(min=1e-9))
-    trainer.say(rate, "finite", bool(torch.isfinite(y).all() and torch.isfinite(x).all()), "snr", [round(v) for v in snr.tolist()])
+    trainer.say(rate, "finite", bool(torch.isfinite(y).all() and torch.isfinite(x).all()), "snr",
+                [round(v) for v in snr.tolist()])
   loop = trainer.Trainer(args, mix, items)
   for rate, count in loop.counts.items():
     y, x = mix.batch(rate, count, args.segment)
@@ -84,11 +92,17 @@ def main(args, mix, items):
     loop.passes[rate]._clear()
     eager = trainer.gradient_pass(loop.net, y, x, rate)
     loop.net.zero_grad(set_to_none=True)
-    trainer.say(rate, "batch", count, "graph ms %.1f, mixing of two steps ms %.1f" % (ms, timed(lambda: mix.batch(rate, 2 * count, args.segment), 3)),
-              "loss graph/eager %.4f %.4f" % (graphed[-1], eager[-1]), "terms", [round(v, 3) for v in graphed.tolist()])
+    trainer.say(
+        rate, "batch", count, "graph ms %.1f, mixing of two steps ms %.1f" %
+        (ms, timed(lambda: mix.batch(rate, 2 * count, args.segment), 3)),
+        "loss graph/eager %.4f %.4f" % (graphed[-1], eager[-1]), "terms",
+        [round(v, 3) for v in graphed.tolist()])
   y, x = mix.batch(16000, loop.counts[16000], args.segment)
   with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
     loop.passes[16000](y, x)
     torch.cuda.synchronize()
-  print(profile.key_averages().table(sort_by="cuda_time_total", row_limit=28, max_name_column_width=70), flush=True)
+  print(profile.key_averages().table(sort_by="cuda_time_total",
+                                     row_limit=28,
+                                     max_name_column_width=70),
+        flush=True)
   loop.fit(time.time() + 25)

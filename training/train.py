@@ -4,8 +4,10 @@
 
   train.py --data DATA --out OUT --seconds 560 [--init OUT1/final.pt] [--lr 2e-3] [--segment 2]
 
-DATA holds what pack_data.py wrote (both halves in one folder) and the decoder opus_decode. Mixing runs on the GPU;
-the forward and backward pass of each rate is captured once as a CUDA graph. OUT gets train.jsonl and checkpoints
+DATA holds what pack_data.py wrote (both halves in one folder) and the decoder opus_decode. Mixing
+runs on the GPU;
+the forward and backward pass of each rate is captured once as a CUDA graph. OUT gets train.jsonl
+and checkpoints
 (latest.pt every minute, final.pt): raw and averaged weights, config and what was run.
 """
 import argparse
@@ -22,7 +24,8 @@ from trainer import say
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser = argparse.ArgumentParser(description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--data", required=True)
   parser.add_argument("--out", required=True)
   parser.add_argument("--seconds", type=float, default=560, help="wall clock of the whole script")
@@ -32,7 +35,9 @@ def main():
   parser.add_argument("--blocks", type=int, default=model.CONFIG["num_tfmamba"])
   parser.add_argument("--seed", type=int, default=0)
   parser.add_argument("--init", help="checkpoint whose averaged weights are the start")
-  parser.add_argument("--smoke", action="store_true", help="checks, times and profiles instead of training")
+  parser.add_argument("--smoke",
+                      action="store_true",
+                      help="checks, times and profiles instead of training")
   args = parser.parse_args()
   kernels.build()
   say("kernels built; torch", torch.__version__, torch.cuda.get_device_name())
@@ -42,7 +47,9 @@ def main():
   torch.backends.cudnn.benchmark = True
   torch.manual_seed(args.seed)
   banks, noise = data.load_banks(args.data, "cuda")
-  say({r: round(len(b.flat) / r / 60, 1) for r, b in banks.items()}, "min speech", round(len(noise.flat) / 48000 / 60, 1), "min noise")
+  say({
+      r: round(len(b.flat) / r / 60, 1) for r, b in banks.items()
+  }, "min speech", round(len(noise.flat) / 48000 / 60, 1), "min noise")
   mix = mixer.Mixer(banks, noise, "cuda", trainer.INPUT_RMS_DBFS, args.seed)
   items = data.load_validation(args.data + "/val.npz", "cuda")
   if args.smoke:

@@ -1,5 +1,7 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""The training loop: settings, validation, graphed passes, checkpoints. train.py is its command line."""
+"""The training loop: settings, validation, graphed passes, checkpoints. train.py is its command
+line.
+"""
 import json
 import math
 import time
@@ -12,7 +14,8 @@ import kernels
 import losses
 import model
 
-INPUT_RMS_DBFS = 15.0  # the level the network works at: log1p then resolves 50 to 60 dB below speech
+# the level the network works at: log1p then resolves 50 to 60 dB below speech
+INPUT_RMS_DBFS = 15.0
 BYPASS = {"low_db": -20.0, "high_db": -14.0, "bins": 3, "frames": 3}
 BATCH_SECONDS = {8000: 32.0, 16000: 16.0, 24000: 10.0, 48000: 6.0}  # audio per step
 PROBABILITY = {8000: 0.14, 16000: 0.5, 24000: 0.08, 48000: 0.28}
@@ -32,7 +35,8 @@ def si_sdr(estimate, target):
   scale = (estimate * target).sum(-1, keepdim=True) / (target * target).sum(-1, keepdim=True)
   aligned = scale * target
   power = aligned.square().sum(-1)
-  return (10 * torch.log10(power / ((estimate - aligned).square().sum(-1) + 1e-5 * power))).mean().item()
+  return (10 * torch.log10(power /
+                           ((estimate - aligned).square().sum(-1) + 1e-5 * power))).mean().item()
 
 
 def lsd(estimate, target, rate):
@@ -49,11 +53,16 @@ def run(net, y, rate, dtype):
 
 
 def validate(net, items, dtype=DTYPE):
-  """Per rate: SI-SDR of input, network, bypass; LSD of input and bypass. 'clean': SI-SDR with the target as input."""
+  """Per rate: SI-SDR of input, network, bypass; LSD of input and bypass. 'clean': SI-SDR with the
+  target as input.
+  """
   out = {}
   for rate, (y, x) in items.items():
     z, z2 = run(net, y, rate, dtype)
-    out[rate] = [round(v, 2) for v in (si_sdr(y, x), si_sdr(z, x), si_sdr(z2, x), lsd(y, x, rate), lsd(z2, x, rate))]
+    out[rate] = [
+        round(v, 2)
+        for v in (si_sdr(y, x), si_sdr(z, x), si_sdr(z2, x), lsd(y, x, rate), lsd(z2, x, rate))
+    ]
   x = items[16000][1]
   x = x * frontend.level(x, INPUT_RMS_DBFS)
   out["clean"] = [round(si_sdr(v, x), 2) for v in run(net, x, 16000, dtype)]
@@ -61,7 +70,9 @@ def validate(net, items, dtype=DTYPE):
 
 
 def gradient_pass(net, y, x, rate):
-  """One forward and backward pass; gradients are left in the parameters. Returns the loss terms and the total."""
+  """One forward and backward pass; gradients are left in the parameters. Returns the loss terms
+  and the total.
+  """
   spectrum = frontend.stft(y, rate)
   with torch.no_grad():
     inputs = frontend.features(spectrum)
@@ -119,27 +130,49 @@ class Trainer:
     self.ema.load_state_dict(self.net.state_dict())
     self.config = config
     flat = lambda name, p: p.dim() < 2 or "A_log" in name
-    groups = [{"params": [p for n, p in self.net.named_parameters() if flat(n, p) == f], "weight_decay": 0.0 if f else 0.01}
-              for f in (False, True)]
+    groups = [{
+        "params": [p for n, p in self.net.named_parameters() if flat(n, p) == f],
+        "weight_decay": 0.0 if f else 0.01
+    } for f in (False, True)]
     self.optimiser = torch.optim.AdamW(groups, lr=args.lr, betas=(0.9, 0.99), fused=True)
     self.counts = {r: max(1, int(s * args.batch / args.segment)) for r, s in BATCH_SECONDS.items()}
-    self.passes = {r: GraphedPass(self.net, r, c, int(args.segment * r)) for r, c in self.counts.items()}
+    self.passes = {
+        r: GraphedPass(self.net, r, c, int(args.segment * r)) for r, c in self.counts.items()
+    }
     self.step, self.seen = 0, 0.0
     self.log = open(args.out + "/train.jsonl", "w", encoding="utf-8")
 
   def write(self, **entry):
-    self.log.write(json.dumps({"step": self.step, "t": round(time.time() - self.begin, 1), **entry}) + "\n")
+    self.log.write(
+        json.dumps({
+            "step": self.step,
+            "t": round(time.time() - self.begin, 1),
+            **entry
+        }) + "\n")
     self.log.flush()
 
   def save(self, name):
-    run_info = {"steps": self.step, "seconds": round(time.time() - self.begin), "audio_seconds": self.seen, **vars(self.args)}
-    torch.save({"raw": self.net.state_dict(), "ema": self.ema.state_dict(), "config": self.config, "stft": frontend.BASE,
-                "input_rms_dbfs": INPUT_RMS_DBFS, "bypass": BYPASS, "history": self.history + [run_info]},
-               f"{self.args.out}/{name}")
+    run_info = {
+        "steps": self.step,
+        "seconds": round(time.time() - self.begin),
+        "audio_seconds": self.seen,
+        **vars(self.args)
+    }
+    torch.save(
+        {
+            "raw": self.net.state_dict(),
+            "ema": self.ema.state_dict(),
+            "config": self.config,
+            "stft": frontend.BASE,
+            "input_rms_dbfs": INPUT_RMS_DBFS,
+            "bypass": BYPASS,
+            "history": self.history + [run_info]
+        }, f"{self.args.out}/{name}")
 
   def set_rate(self, deadline):
     done = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
-    lr = self.args.lr * min(1, (self.step + 1) / WARM_UP) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
+    lr = self.args.lr * min(1, (self.step + 1) / WARM_UP) * (0.01 + 0.99 * 0.5 *
+                                                             (1 + math.cos(math.pi * done)))
     for group in self.optimiser.param_groups:
       group["lr"] = lr
     return lr
@@ -157,17 +190,20 @@ class Trainer:
         count = self.counts[rate]
         y, x = self.mix.batch(rate, 2 * count, self.args.segment)
         order = torch.randperm(2 * count, device="cuda")
-        todo = [(rate, y[order[:count]], x[order[:count]]), (rate, y[order[count:]], x[order[count:]])]
+        todo = [(rate, y[order[:count]], x[order[:count]]),
+                (rate, y[order[count:]], x[order[count:]])]
       rate, y, x = todo.pop()
       terms = self.passes[rate](y, x)
       self.seen += len(y) * self.args.segment
       norm = torch.nn.utils.clip_grad_norm_(params, GRAD_CLIP)
       self.optimiser.grad_scale = None
-      self.optimiser.found_inf = (~torch.isfinite(norm)).float().reshape(())  # such a step is skipped
+      self.optimiser.found_inf = (~torch.isfinite(norm)).float().reshape(
+          ())  # such a step is skipped
       self.optimiser.step()
       self.step += 1
       with torch.no_grad():
-        torch._foreach_lerp_(averaged, params, 1 - min(EMA_DECAY, (1 + self.step) / (20 + self.step)))
+        torch._foreach_lerp_(averaged, params, 1 - min(EMA_DECAY,
+                                                       (1 + self.step) / (20 + self.step)))
       if rate == 16000:
         total, terms_seen = total + torch.cat([terms, norm.reshape(1)]), terms_seen + 1
       if self.step % 200 == 0:
@@ -183,5 +219,6 @@ class Trainer:
         self.save("latest.pt")
     self.save("final.pt")
     scores = validate(self.ema, self.items, torch.float32)
-    say("done:", self.step, "steps,", round(self.seen / 3600, 1), "h of segments; float32 VAL", scores)
+    say("done:", self.step, "steps,", round(self.seen / 3600, 1), "h of segments; float32 VAL",
+        scores)
     self.write(val_float32=scores, audio_seconds=self.seen)

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""Mixes the held-out test set: voices and noises the bundled model never trained on, noise at 0 to 10 dB.
+"""Mixes the held-out test set: voices and noises the bundled model never trained on, noise at 0 to
+10 dB.
 
   make_heldout.py --src SRC --out OUT
 
-SRC as for training/prepare_data.py (x/<Debian package>, git/ohf). These recordings are used for measuring only, so
-packages with copyleft licences may serve; nothing of them is kept. Writes OUT/<rate>/{noisy,clean}/<nn>.wav, 16 bit.
+SRC as for training/prepare_data.py (x/<Debian package>, git/ohf). These recordings are used for
+measuring only, so
+packages with copyleft licences may serve; nothing of them is kept. Writes
+OUT/<rate>/{noisy,clean}/<nn>.wav, 16 bit.
 """
 import argparse
 import glob
@@ -18,18 +21,27 @@ from scipy.signal import resample_poly
 
 SECONDS = 4
 ITEMS = {8000: 6, 16000: 8, 44100: 4, 48000: 6}
-NARROW = ["x/asterisk-core-sounds-en-g722/**/*.g722", "x/asterisk-core-sounds-fr-g722/**/*.g722",
-          "x/asterisk-core-sounds-es-g722/**/*.g722"]
-WIDE = ["x/tuxpaint-stamps-default/**/*_desc_ro.ogg", "x/tuxpaint-stamps-default/**/*_desc_bg.ogg",
-        "git/ohf/*/cadu/*.mp3", "git/ohf/*/gosia/*.mp3", "git/ohf/*/mihai/*.mp3", "git/ohf/*/lili/*.mp3"]
-NOISE = ["x/unknown-horizons/**/sounds/tavern.ogg", "x/minetest-data/**/fire_large.ogg", "x/unknown-horizons/**/sounds/main_square.ogg",
-         "x/minetest-data/**/env_sounds_water.1.ogg", "x/searchandrescue-data/**/sounds/helicopter*.wav",
-         "x/unknown-horizons/**/sounds/smith.ogg", "x/minetest-data/**/carts_cart_moving.1.ogg", "x/bucklespring-data/**/wav/1*.wav"]
+NARROW = [
+    "x/asterisk-core-sounds-en-g722/**/*.g722", "x/asterisk-core-sounds-fr-g722/**/*.g722",
+    "x/asterisk-core-sounds-es-g722/**/*.g722"
+]
+WIDE = [
+    "x/tuxpaint-stamps-default/**/*_desc_ro.ogg", "x/tuxpaint-stamps-default/**/*_desc_bg.ogg",
+    "git/ohf/*/cadu/*.mp3", "git/ohf/*/gosia/*.mp3", "git/ohf/*/mihai/*.mp3", "git/ohf/*/lili/*.mp3"
+]
+NOISE = [
+    "x/unknown-horizons/**/sounds/tavern.ogg", "x/minetest-data/**/fire_large.ogg",
+    "x/unknown-horizons/**/sounds/main_square.ogg", "x/minetest-data/**/env_sounds_water.1.ogg",
+    "x/searchandrescue-data/**/sounds/helicopter*.wav", "x/unknown-horizons/**/sounds/smith.ogg",
+    "x/minetest-data/**/carts_cart_moving.1.ogg", "x/bucklespring-data/**/wav/1*.wav"
+]
 
 
 def read(path, rate):
   if path.endswith(".g722"):
-    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-"], capture_output=True, check=True)
+    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-"],
+                         capture_output=True,
+                         check=True)
     x, file_rate = np.frombuffer(raw.stdout, np.float32), 16000
   else:
     x, file_rate = soundfile.read(path, dtype="float32", always_2d=True)
@@ -47,9 +59,9 @@ def speech(src, pattern, rate, rng):
     x = read(path, rate)
     if len(x) < rate // 2:
       continue
-    frames = x[: len(x) // (rate // 50) * (rate // 50)].reshape(-1, rate // 50)
-    power = (frames ** 2).mean(1)
-    x = x * 10 ** (-26 / 20) / np.sqrt(power[power > power.max() * 10 ** -2.5].mean() + 1e-12)
+    frames = x[:len(x) // (rate // 50) * (rate // 50)].reshape(-1, rate // 50)
+    power = (frames**2).mean(1)
+    x = x * 10**(-26 / 20) / np.sqrt(power[power > power.max() * 10**-2.5].mean() + 1e-12)
     pieces += [x, np.zeros(rate // 5, np.float32)]
     total += len(x) + rate // 5
     if total >= n:
@@ -64,7 +76,7 @@ def noise(src, pattern, rate, rng):
   if "bucklespring" in pattern:  # single keys: typing
     y, t = np.zeros(n), 0.1
     while t < SECONDS - 0.6:
-      key = read(files[rng.integers(len(files))], rate)[: n - int(t * rate)]
+      key = read(files[rng.integers(len(files))], rate)[:n - int(t * rate)]
       y[int(t * rate):int(t * rate) + len(key)] += key
       t += rng.choice([0.09, 0.14, 0.2, 0.35])
     return y
@@ -75,7 +87,8 @@ def noise(src, pattern, rate, rng):
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser = argparse.ArgumentParser(description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--src", required=True)
   parser.add_argument("--out", required=True)
   args = parser.parse_args()
@@ -88,10 +101,13 @@ def main():
       x = speech(args.src, voices[i % len(voices)], rate, rng)
       d = noise(args.src, NOISE[(i + 3 * (rate > 16000)) % len(NOISE)], rate, rng)
       snr = 10 * (i + 0.5) / count
-      d = d * np.sqrt((x ** 2).mean() / ((d ** 2).mean() + 1e-12)) * 10 ** (-snr / 20)
+      d = d * np.sqrt((x**2).mean() / ((d**2).mean() + 1e-12)) * 10**(-snr / 20)
       scale = min(1.0, 0.98 / np.abs(x + d).max())
       for kind, wave in (("noisy", x + d), ("clean", x)):
-        soundfile.write(f"{args.out}/{rate}/{kind}/{i:02d}.wav", wave * scale, rate, subtype="PCM_16")
+        soundfile.write(f"{args.out}/{rate}/{kind}/{i:02d}.wav",
+                        wave * scale,
+                        rate,
+                        subtype="PCM_16")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""The systems in the table: each maps (waveform [n] in -1..1, rate) to an estimate of the same length.
+"""The systems in the table: each maps (waveform [n] in -1..1, rate) to an estimate of the same
+length.
 
-Every peer's own rate is reached by polyphase resampling and left the same way. Its delay is found once per file by
+Every peer's own rate is reached by polyphase resampling and left the same way. Its delay is found
+once per file by
 cross-correlation with the input (up to 60 ms) and removed.
 """
 import ctypes
@@ -23,7 +25,10 @@ def without_delay(estimate, x, rate):
   """Shifts the estimate to where it correlates best with the input."""
   most = int(0.06 * rate)
   padded = np.pad(estimate, (0, max(0, len(x) + most - len(estimate))))
-  lag = int(np.argmax(correlate(padded[:len(x) + most], x, mode="full", method="fft")[len(x) - 1:len(x) + most]))
+  lag = int(
+      np.argmax(
+          correlate(padded[:len(x) + most], x, mode="full",
+                    method="fft")[len(x) - 1:len(x) + most]))
   return padded[lag:lag + len(x)]
 
 
@@ -31,7 +36,9 @@ def framed(x, size, process):
   """Feeds int16 frames plus 60 ms of silence; returns float."""
   pcm = np.round(np.clip(x, -1, 1) * 32767).astype(np.int16)
   pcm = np.pad(pcm, (0, size - len(pcm) % size + size * 8))
-  return np.concatenate([process(pcm[i:i + size]) for i in range(0, len(pcm) - size + 1, size)]).astype(np.float64) / 32768
+  return np.concatenate([process(pcm[i:i + size])
+                         for i in range(0,
+                                        len(pcm) - size + 1, size)]).astype(np.float64) / 32768
 
 
 def rnnoise(x, rate):
@@ -45,7 +52,8 @@ def rnnoise(x, rate):
 def webrtc(x, rate):
   from webrtc_noise_gain import AudioProcessor
   processor = AudioProcessor(0, 2)
-  y = framed(at_rate(x, rate, 16000), 160, lambda f: np.frombuffer(processor.Process10ms(f.tobytes()).audio, np.int16))
+  y = framed(at_rate(x, rate, 16000), 160,
+             lambda f: np.frombuffer(processor.Process10ms(f.tobytes()).audio, np.int16))
   return without_delay(at_rate(y, 16000, rate), x, rate)
 
 
@@ -54,7 +62,8 @@ def speex(x, rate):
   work = min(rate, 16000)
   size = work // 50
   filt = NoiseSuppression.create(size, work)
-  y = framed(at_rate(x, rate, work), size, lambda f: np.frombuffer(filt.process(f.tobytes()), np.int16))
+  y = framed(at_rate(x, rate, work), size,
+             lambda f: np.frombuffer(filt.process(f.tobytes()), np.int16))
   return without_delay(at_rate(y, work, rate), x, rate)
 
 
@@ -85,13 +94,20 @@ def deep_filter(x, rate):
 
 
 def program(template):
-  """A system run as a command; {in} and {out} stand for WAV files (16 bit in, float out if it can)."""
+  """A system run as a command; {in} and {out} stand for WAV files (16 bit in, float out if it
+  can).
+  """
+
   def run(x, rate):
     with tempfile.TemporaryDirectory() as folder:
       source, target = os.path.join(folder, "in.wav"), os.path.join(folder, "out.wav")
       soundfile.write(source, x, rate, subtype="FLOAT")
-      subprocess.run(template.replace("{in}", source).replace("{out}", target), shell=True, check=True, stdout=subprocess.DEVNULL)
+      subprocess.run(template.replace("{in}", source).replace("{out}", target),
+                     shell=True,
+                     check=True,
+                     stdout=subprocess.DEVNULL)
       return soundfile.read(target, dtype="float64")[0]
+
   return run
 
 
