@@ -6,7 +6,7 @@
 
 The card goes beside the model with the extension .md, the training curves as <name>-curves.csv and
 .png. Text that a
-program cannot know (limits, licence reasoning) is in card_text.md.
+program cannot know (limits, licence reasoning) is in card_text.in.
 """
 import argparse
 import csv
@@ -117,7 +117,7 @@ def main():
   with open(args.model, "rb") as f:
     data = f.read()
   count = sum(t.numel() for t in checkpoint["ema"].values())
-  with open(os.path.join(HERE, "card_text.md"), encoding="utf-8") as f:
+  with open(os.path.join(HERE, "card_text.in"), encoding="utf-8") as f:
     text = f.read()
   runs = "\n".join(
       f"| {i} | {r['steps']} | {r['seconds']} | {r['audio_seconds'] / 3600:.1f} | {r['lr']:g} | "
