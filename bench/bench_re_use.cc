@@ -17,8 +17,8 @@
 #include <fstream>
 #include <random>
 
-#include "models/re_use/network.h"
 #include "models/random_checkpoint.h"
+#include "models/re_use/network.h"
 
 namespace hiss::models::re_use {
 namespace {

@@ -17,6 +17,7 @@ trap 'rm -rf "$folder"' EXIT
 # little_endian VALUE BYTES
 little_endian() {
   local i
+  # shellcheck disable=SC2059  # the format is the byte
   for ((i = 0; i < $2; i++)); do printf "\\x$(printf %02x $(($1 >> 8 * i & 255)))"; done
 }
 

@@ -14,6 +14,9 @@ namespace hiss {
   extern const Kernel<CausalConv1d> lanes_over_dim;            \
   extern const Kernel<CausalConv1d> lanes_over_time;           \
   }                                                            \
+  namespace cpu::isa::causal_conv1d_update {                   \
+  extern const Kernel<CausalConv1dUpdate> lanes_over_dim;      \
+  }                                                            \
   namespace cpu::isa::selective_scan {                         \
   extern const Kernel<SelectiveScan> lanes_over_dim;           \
   }                                                            \
@@ -62,7 +65,14 @@ std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
 template <>
 std::span<const Kernel<CausalConv1dUpdate>* const> kernels<CausalConv1dUpdate>() {
   static constexpr const Kernel<CausalConv1dUpdate>* table[] = {
-      &ref::causal_conv1d_update,
+#if defined(__x86_64__)
+    &cpu::avx512::causal_conv1d_update::lanes_over_dim,
+    &cpu::avx2::causal_conv1d_update::lanes_over_dim,
+    &cpu::sse4::causal_conv1d_update::lanes_over_dim,
+#elif defined(__aarch64__)
+    &cpu::neon::causal_conv1d_update::lanes_over_dim,
+#endif
+    &ref::causal_conv1d_update,
   };
   return table;
 }

@@ -14,10 +14,10 @@
 namespace hiss::app {
 namespace {
 
-constexpr char kDescription[] =
-    "Remove noise from a recording of speech. Reads WAV, AIFF, CAF, FLAC, Ogg Vorbis and Opus, MP3 "
-    "and whatever else libsndfile reads; the output keeps rate, length, channels, sample format, "
-    "container and tags unless its extension or an option asks for another.";
+constexpr char kFormats[] =
+    "Reads WAV, AIFF, CAF, FLAC, Ogg Vorbis and Opus, MP3 and whatever else libsndfile reads. The\n"
+    "output keeps rate, length, channels, sample format, container and tags, unless its extension\n"
+    "or an option asks for another.\n";
 
 constexpr char kExamples[] =
     "Examples:\n"
@@ -99,14 +99,14 @@ void add_output_options(CLI::App& command, EnhanceOptions& options) {
 }  // namespace
 
 void add_enhance_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("enhance", kDescription);
+  CLI::App* command = app.add_subcommand("enhance", "Remove noise from a recording of speech");
   auto options = std::make_shared<EnhanceOptions>();
   command->add_option("input", options->input, "The recording")->required();
   command->add_option("-o,--output", options->output, "The file to write")->required();
   add_sound_options(*command, *options);
   add_compute_options(*command, *options);
   add_output_options(*command, *options);
-  command->footer(std::string(kExamples) + "\n" + exit_code_help());
+  command->footer(fmt::format("{}\n{}\n{}", kFormats, kExamples, exit_code_help()));
   command->callback([options, &exit_code] { exit_code = enhance(*options); });
 }
 

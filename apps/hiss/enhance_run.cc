@@ -123,9 +123,19 @@ Status Run::load_model() {
   subject_ = Subject::kArguments;
   HISS_RETURN_IF_ERROR(Context::create(wanted.context).error());
   subject_ = Subject::kModel;
-  HISS_ASSIGN_OR_RETURN(enhancer_, Enhancer::create(wanted));
+  auto enhancer = Enhancer::create(wanted);
+  if (!enhancer && enhancer.error().code() == StatusCode::kUnsupported &&
+      !options_.kernels.empty()) {
+    subject_ = Subject::kArguments;  // a forced kernel declines
+  }
+  HISS_ASSIGN_OR_RETURN(enhancer_, std::move(enhancer));
   outcome_.model = enhancer_->describe();
   outcome_.kernels = enhancer_->kernels();
+  for (const std::string& forced : options_.kernels) {
+    if (std::ranges::find(outcome_.kernels, forced) != outcome_.kernels.end()) continue;
+    subject_ = Subject::kArguments;
+    return InvalidArgument(forced + ": the model has no use for this kernel");
+  }
   outcome_.threads = threads_->workers();
   outcome_.machine = to_string(this_machine());
   outcome_.load_seconds = seconds_since(start);

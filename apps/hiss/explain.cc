@@ -58,7 +58,7 @@ int explain_operator(const std::vector<std::string>& settings) {
   fmt::print("on {}\n", to_string(this_machine()));
   fmt::print("runs {}\n", e.chosen);
   for (const Explanation::Row& row : e.rows)
-    fmt::print("  {:<48}{}\n", row.kernel,
+    fmt::print("  {:<54} {}\n", row.kernel,
                row.declined.empty() ? "accepts" : "declines: " + std::string(row.declined));
   return kExitOk;
 }

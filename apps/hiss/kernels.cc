@@ -71,7 +71,7 @@ void print_lines() {
   for (const Row& row : rows(this_machine())) {
     if (row.op != op) fmt::print("\n{}, best first:\n", row.op);
     op = row.op;
-    fmt::print("  {:<48}{}\n", row.kernel, row.missing.empty() ? "runs here" : row.missing);
+    fmt::print("  {:<54} {}\n", row.kernel, row.missing.empty() ? "runs here" : row.missing);
   }
 }
 

@@ -65,11 +65,11 @@ Status ChunkSession::process(std::span<const float> interleaved, Sink sink) {
                            " samples, want whole frames of " + std::to_string(options_.channels));
   }
   while (!interleaved.empty()) {
-    const size_t room = (full() - waiting_[0].size()) * options_.channels;
+    const size_t room = (options_.window - waiting_[0].size()) * options_.channels;
     const size_t taken = std::min(room, interleaved.size());
     take(interleaved.first(taken));
     interleaved = interleaved.subspan(taken);
-    if (static_cast<int64_t>(waiting_[0].size()) < full()) break;
+    if (static_cast<int64_t>(waiting_[0].size()) < options_.window) break;
     if (Status s = run_window(options_.window, stride_, /*last=*/false, sink); !s.ok()) {
       spent_ = true;
       return s;

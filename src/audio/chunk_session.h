@@ -28,8 +28,8 @@ struct ChunkOptions {
 
 // Takes a stream through a function of independent windows and joins the results by overlap-add.
 //
-// With C, V and the stride S = C - V: as soon as C (with V = 0: C + 1) frames wait, the first C go
-// through the function, and the first S of the sum are handed out. finish() takes the rest as one
+// With C, V and the stride S = C - V: as soon as C frames wait, they go through the function, and
+// the first S of the sum are handed out. finish() takes the rest as one
 // shorter window. So the windows, and the result to the bit, depend on a frame's place in the
 // stream alone. A window of n frames is weighted with v = min(V, n - 1) frames of sin^2(pi/2 i/v)
 // at its start, unless it is the first, and of cos^2 at its end, unless it is the last; the sum is
@@ -52,12 +52,10 @@ class ChunkSession {
   Status process(std::span<const float> interleaved, Sink sink);
   Status finish(Sink sink);
   // Frames that arrive after a frame, at most, before it is handed out.
-  int64_t delay() const { return full() - 1; }
+  int64_t delay() const { return options_.window - 1; }
   int64_t replaced_samples() const { return replaced_; }
 
  private:
-  // Waiting frames that start a window.
-  int64_t full() const { return stride_ < options_.window ? options_.window : options_.window + 1; }
   void take(std::span<const float> interleaved);
   // Computes the first n waiting frames and hands out the first `emitted` of them.
   Status run_window(int64_t n, int64_t emitted, bool last, Sink sink);

@@ -79,80 +79,95 @@ void Stft::prepare(const Executor& executor) {
   }
 }
 
-void Stft::analyse(int64_t batch, int64_t samples, const float* waveform, float* log_magnitude,
-                   float* phase, Executor& executor) {
+template <class Keep>
+void Stft::for_each_frame(int64_t batch, int64_t samples, const float* waveform, Executor& executor,
+                          Keep keep) {
   prepare(executor);
   const int64_t rows = frames(samples), groups = divide_up(rows, kFramesPerTask);
+  const int64_t pad = sizes_.n_fft / 2;
   executor.run(batch * groups, [&](int64_t task, int worker) {
     const int64_t item = task / groups, first = task % groups * kFramesPerTask;
     const float* x = waveform + item * samples;
+    Workspace& w = *workspaces_[worker];
     for (int64_t t = first; t < std::min(first + kFramesPerTask, rows); ++t) {
-      const int64_t row = (item * rows + t) * bins();
-      analyse_frame(t, samples, x, log_magnitude + row, phase + row, *workspaces_[worker]);
+      const int64_t start = t * sizes_.hop - pad;
+      for (int64_t i = 0; i < sizes_.n_fft; ++i) {
+        w.frame[i] = window_[i] * x[continued(start + i, samples, pad)];
+      }
+      w.fft.forward(w.frame.data(), w.spectrum.data());
+      keep(item * rows + t, w);
     }
   });
 }
 
-void Stft::analyse_frame(int64_t t, int64_t samples, const float* waveform, float* log_magnitude,
-                         float* phase, Workspace& w) const {
-  const int64_t pad = sizes_.n_fft / 2, start = t * sizes_.hop - pad;
-  for (int64_t i = 0; i < sizes_.n_fft; ++i) {
-    w.frame[i] = window_[i] * waveform[continued(start + i, samples, pad)];
-  }
-  w.fft.forward(w.frame.data(), w.spectrum.data());
+void Stft::analyse(int64_t batch, int64_t samples, const float* waveform, float* log_magnitude,
+                   float* phase, Executor& executor) {
+  for_each_frame(batch, samples, waveform, executor, [&](int64_t row, const Workspace& w) {
+    double largest = 0;
+    for (const auto& bin : w.spectrum) largest = std::max(largest, std::norm(bin));
+    const double threshold = kSnap * std::sqrt(largest);
+    for (int64_t f = 0; f < bins(); ++f) {
+      const std::complex<double> bin = w.spectrum[f];
+      log_magnitude[row * bins() + f] = static_cast<float>(std::log1p(std::sqrt(std::norm(bin))));
+      phase[row * bins() + f] = static_cast<float>(
+          std::atan2(snapped(bin.imag(), threshold), snapped(bin.real(), threshold)));
+    }
+  });
+}
 
-  double largest = 0;
-  for (const auto& bin : w.spectrum) largest = std::max(largest, std::norm(bin));
-  const double threshold = kSnap * std::sqrt(largest);
-  for (int64_t f = 0; f < bins(); ++f) {
-    const std::complex<double> bin = w.spectrum[f];
-    log_magnitude[f] = static_cast<float>(std::log1p(std::sqrt(std::norm(bin))));
-    phase[f] = static_cast<float>(
-        std::atan2(snapped(bin.imag(), threshold), snapped(bin.real(), threshold)));
-  }
+void Stft::transform(int64_t batch, int64_t samples, const float* waveform,
+                     std::complex<float>* spectrum, Executor& executor) {
+  for_each_frame(batch, samples, waveform, executor, [&](int64_t row, const Workspace& w) {
+    std::copy(w.spectrum.begin(), w.spectrum.end(), spectrum + row * bins());
+  });
+}
+
+// A task makes a segment of output samples from all frames that reach into it, in their order.
+template <class Load>
+void Stft::overlap_add(int64_t batch, int64_t samples, float* waveform, Executor& executor,
+                       Load load) {
+  prepare(executor);
+  const int64_t rows = frames(samples), length = kHopsPerSegment * sizes_.hop;
+  const int64_t segments = divide_up(samples, length), pad = sizes_.n_fft / 2;
+  executor.run(batch * segments, [&](int64_t task, int worker) {
+    const int64_t item = task / segments, begin = task % segments * length;
+    const int64_t end = std::min(begin + length, samples);
+    Workspace& w = *workspaces_[worker];
+    std::fill(w.sum.begin(), w.sum.end(), 0.0);
+    std::fill(w.weight.begin(), w.weight.end(), 0.0);
+    const int64_t first = std::max<int64_t>(0, divide_up(begin - pad + 1, sizes_.hop));
+    for (int64_t t = first; t < rows && t * sizes_.hop - pad < end; ++t) {
+      load(item * rows + t, w);
+      const int64_t start = t * sizes_.hop - pad;
+      for (int64_t i = std::max(start, begin); i < std::min(start + sizes_.n_fft, end); ++i) {
+        const double hann = window_[i - start];
+        w.sum[i - begin] += hann * w.frame[i - start];
+        w.weight[i - begin] += hann * hann;
+      }
+    }
+    float* out = waveform + item * samples;
+    for (int64_t i = begin; i < end; ++i) {
+      const double weight = w.weight[i - begin];
+      out[i] = limited(weight > kLeastWeight ? w.sum[i - begin] / weight : w.sum[i - begin]);
+    }
+  });
 }
 
 Status Stft::synthesise(int64_t batch, int64_t samples, const float* log_magnitude,
                         const float* phase, float* waveform, Executor& executor) {
-  prepare(executor);
-  const int64_t rows = frames(samples), length = kHopsPerSegment * sizes_.hop;
-  const int64_t segments = divide_up(samples, length);
   std::atomic<bool> finite = true;
-  executor.run(batch * segments, [&](int64_t task, int worker) {
-    const int64_t item = task / segments, begin = task % segments * length;
-    const int64_t spectrum = item * rows * bins();
-    if (!synthesise_segment(begin, std::min(begin + length, samples), rows,
-                            log_magnitude + spectrum, phase + spectrum, waveform + item * samples,
-                            *workspaces_[worker])) {
-      finite = false;
-    }
+  overlap_add(batch, samples, waveform, executor, [&](int64_t row, Workspace& w) {
+    if (!synthesise_frame(log_magnitude + row * bins(), phase + row * bins(), w)) finite = false;
   });
   return finite ? Status() : Internal("the enhanced spectrum has values that are not finite");
 }
 
-// Output samples [begin, end) from all frames that reach into them, in the order of the frames.
-bool Stft::synthesise_segment(int64_t begin, int64_t end, int64_t frames,
-                              const float* log_magnitude, const float* phase, float* waveform,
-                              Workspace& w) const {
-  const int64_t pad = sizes_.n_fft / 2;
-  std::fill(w.sum.begin(), w.sum.end(), 0.0);
-  std::fill(w.weight.begin(), w.weight.end(), 0.0);
-  const int64_t first = std::max<int64_t>(0, divide_up(begin - pad + 1, sizes_.hop));
-  bool finite = true;
-  for (int64_t t = first; t < frames && t * sizes_.hop - pad < end; ++t) {
-    finite &= synthesise_frame(log_magnitude + t * bins(), phase + t * bins(), w);
-    const int64_t start = t * sizes_.hop - pad;
-    for (int64_t i = std::max(start, begin); i < std::min(start + sizes_.n_fft, end); ++i) {
-      const double hann = window_[i - start];
-      w.sum[i - begin] += hann * w.frame[i - start];
-      w.weight[i - begin] += hann * hann;
-    }
-  }
-  for (int64_t i = begin; i < end; ++i) {
-    const double weight = w.weight[i - begin];
-    waveform[i] = limited(weight > kLeastWeight ? w.sum[i - begin] / weight : w.sum[i - begin]);
-  }
-  return finite;
+void Stft::invert(int64_t batch, int64_t samples, const std::complex<float>* spectrum,
+                  float* waveform, Executor& executor) {
+  overlap_add(batch, samples, waveform, executor, [&](int64_t row, Workspace& w) {
+    std::copy_n(spectrum + row * bins(), bins(), w.spectrum.begin());
+    w.fft.inverse(w.spectrum.data(), w.frame.data());
+  });
 }
 
 // Inverse transform of one spectrum into w.frame, the sweep filter applied.

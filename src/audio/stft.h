@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -54,6 +55,13 @@ class Stft {
   Status synthesise(int64_t batch, int64_t samples, const float* log_magnitude, const float* phase,
                     float* waveform, Executor& executor);
 
+  // The same transform and its inverse as complex numbers, without the rules above:
+  // waveform [batch, samples] <-> spectrum [batch, frames, bins].
+  void transform(int64_t batch, int64_t samples, const float* waveform,
+                 std::complex<float>* spectrum, Executor& executor);
+  void invert(int64_t batch, int64_t samples, const std::complex<float>* spectrum, float* waveform,
+              Executor& executor);
+
  private:
   // One worker's memory.
   struct Workspace {
@@ -64,11 +72,14 @@ class Stft {
   };
   explicit Stft(const StftSizes& sizes);
   void prepare(const Executor& executor);
-  void analyse_frame(int64_t t, int64_t samples, const float* waveform, float* log_magnitude,
-                     float* phase, Workspace& w) const;
+  // keep(row, workspace) for each frame, its spectrum in the workspace; row counts over the batch.
+  template <class Keep>
+  void for_each_frame(int64_t batch, int64_t samples, const float* waveform, Executor& executor,
+                      Keep keep);
+  // load(row, workspace) puts the samples of a frame into the workspace.
+  template <class Load>
+  void overlap_add(int64_t batch, int64_t samples, float* waveform, Executor& executor, Load load);
   bool synthesise_frame(const float* log_magnitude, const float* phase, Workspace& w) const;
-  bool synthesise_segment(int64_t begin, int64_t end, int64_t frames, const float* log_magnitude,
-                          const float* phase, float* waveform, Workspace& w) const;
 
   StftSizes sizes_;
   std::vector<double> window_;  // [n_fft]: win values of Hann, centred between zeros

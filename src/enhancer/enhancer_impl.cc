@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "audio/bypass.h"
 #include "audio/chunk_session.h"
 #include "audio/level.h"
 #include "audio/stft.h"
@@ -42,7 +43,7 @@ std::vector<float> transposed(const std::vector<float>& rows, int64_t columns) {
   return result;
 }
 
-// A window's way: level, STFT, network, and back.
+// A window's way: level, STFT, network, back, and the bypass where the model asks for it.
 class Window {
  public:
   Window(ReUse& model, Stft stft, Executor& executor)
@@ -74,6 +75,8 @@ class Window {
     phase_.resize(batch * frames * bins);
     stft_.analyse(batch, n, samples, log_magnitude_.data(), phase_.data(), executor_);
     keep(dump, "log_magnitude", "phase");
+    const auto& rule = model_.config().bypass;
+    if (rule) noisy_.assign(samples, samples + batch * n);
     HISS_RETURN_IF_ERROR(model_.run({.batch = batch,
                                      .frames = frames,
                                      .bins = bins,
@@ -83,6 +86,10 @@ class Window {
     keep(dump, "out_log_magnitude", "out_phase");
     HISS_RETURN_IF_ERROR(
         stft_.synthesise(batch, n, log_magnitude_.data(), phase_.data(), samples, executor_));
+    for (int64_t b = 0; rule && b < batch; ++b) {
+      audio::bypass({rule->low_db, rule->high_db, rule->bins, rule->frames}, stft_, n,
+                    noisy_.data() + b * n, samples + b * n, executor_);
+    }
     for (int64_t b = 0; level && b < batch; ++b) {
       audio::scale(std::span(samples + b * n, n), 1 / gain[b]);
     }
@@ -100,6 +107,7 @@ class Window {
   Stft stft_;
   Executor& executor_;
   std::vector<float> log_magnitude_, phase_;  // [batch, frames, bins]
+  std::vector<float> noisy_;                  // [batch, n]: what the network was fed, for bypass
 };
 
 class ReUseSession final : public EnhancerSession {

@@ -244,6 +244,10 @@ TEST_F(EnhanceBadInput, UnknownOptionValues) {
   }
 }
 
+TEST_F(EnhanceBadInput, KernelThatTheModelDoesNotUse) {
+  expect_refusal(with({"--kernel", "ssd_chunk_scan/ref"}), 2, "no use for this kernel");
+}
+
 TEST_F(EnhanceBadInput, UnknownFormatsOfTheOutput) {
   expect_refusal(with({"--container", "tape"}), 2, "tape");
   expect_refusal(with({"--sample-format", "pcm17"}), 2, "pcm17");

@@ -175,10 +175,10 @@ TEST_P(EnhanceInterrupted, LeavesNothingBehind) {
   auto arguments = enhance(input(), output());
   arguments.insert(arguments.end(), {"--report", folder / "r", "--picture", folder / "p"});
   RunningHiss running(arguments);
-  for (int i = 0; i < 1000 && folder.entries() < 4; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (folder.entries() < 4 && running.alive()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  ASSERT_EQ(folder.entries(), 4);
+  EXPECT_EQ(folder.entries(), 4) << "the input and three unfinished files";
   kill(running.pid(), GetParam());
   const Ended ended = running.wait();
   EXPECT_EQ(ended.signal, GetParam());

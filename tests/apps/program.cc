@@ -29,6 +29,12 @@ RunningHiss::RunningHiss(const std::vector<std::string>& arguments, const std::s
   posix_spawn_file_actions_destroy(&actions);
 }
 
+bool RunningHiss::alive() const {
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return info.si_pid == 0;
+}
+
 Ended RunningHiss::wait() {
   int status = 0;
   waitpid(pid_, &status, 0);

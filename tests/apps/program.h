@@ -26,6 +26,7 @@ class RunningHiss {
   // `limits`: shell commands that run before it in the same process, "ulimit -f 8".
   explicit RunningHiss(const std::vector<std::string>& arguments, const std::string& limits = "");
   pid_t pid() const { return pid_; }
+  bool alive() const;
   Ended wait();
 
  private:

@@ -169,6 +169,13 @@ TEST(Stft, SilenceStaysSilence) {
   EXPECT_EQ(synthesise(stft, s, 5000), silence);
 }
 
+TEST(Stft, NegativeZerosHavePhasePlusZero) {
+  Stft stft = stft_at(16000);
+  for (const float p : analyse(stft, std::vector<float>(1000, -0.0f)).phase) {
+    ASSERT_TRUE(p == 0.0f && !std::signbit(p)) << p;
+  }
+}
+
 TEST(Stft, SweepFilterSilencesFramesThatAreZeroInMoreThanHalfOfTheirBins) {
   Stft stft = stft_at(8000);  // 161 bins
   const int64_t n = 39;       // one frame

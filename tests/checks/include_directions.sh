@@ -23,18 +23,17 @@ src/kernel_table  hiss hiss/ops ref cpu cuda
 '
 # library: the folders that may include it. Nothing but the standard library enters include/.
 libraries='
-hwy        src/cpu
+hwy        src/cpu tests bench
 oneapi     src/models
 kissfft    src/audio
 sndfile    src/audio apps tests
 png        src/audio apps tests
-nlohmann   src/io src/models apps tests
-CLI        apps
+nlohmann   src/io src/models apps tests bench
+CLI        apps bench
 fmt        src apps tests bench
 cuda       src/cuda
 gtest      tests
 gmock      tests
-benchmark  bench
 '
 
 files=$(find . \( -name build -o -name out \) -prune -o -type f -regextype posix-extended \

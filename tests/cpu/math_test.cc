@@ -73,10 +73,10 @@ const Function kFunctions[] = {
     {"log1p", &ArrayMath::log1p, [](double x) { return std::log1p(x); }, -0.999f, 3.4e38f, 2.5},
     {"softplus", &ArrayMath::softplus,
      [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, -kInf, kInf,
-     2.5},
+     3.25},
     {"sigmoid", &ArrayMath::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -kInf, kInf,
-     2.5},
-    {"silu", &ArrayMath::silu, [](double x) { return x / (1 + std::exp(-x)); }, -87.0f, kInf, 3.0},
+     3.0},
+    {"silu", &ArrayMath::silu, [](double x) { return x / (1 + std::exp(-x)); }, -87.0f, kInf, 3.25},
 };
 
 class VectorMath : public testing::TestWithParam<const ArrayMath*> {

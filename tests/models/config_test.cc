@@ -64,6 +64,9 @@ struct BadValue {
   StatusCode code;
   const char* text;
 };
+std::ostream& operator<<(std::ostream& out, const BadValue& v) {
+  return out << v.key << " = " << v.value;
+}
 class BadConfig : public testing::TestWithParam<BadValue> {};
 TEST_P(BadConfig, IsRefusedByName) {
   const BadValue& bad = GetParam();
@@ -145,6 +148,26 @@ TEST_F(MetadataTest, InputLevelIsReadWhereverTheRestIs) {
   for (const char* bad : {"loud", "", "1e9", "null"}) {
     flat_["input_rms_dbfs"] = bad;
     EXPECT_THAT(read(flat_).error().message(), HasSubstr("input_rms_dbfs: got")) << bad;
+  }
+}
+
+TEST_F(MetadataTest, BypassIsARuleOrIsRefused) {
+  EXPECT_FALSE(read(flat_)->bypass.has_value());
+  flat_["bypass"] = R"({"low_db": -20.0, "high_db": -14.0, "bins": 3, "frames": 2})";
+  const auto rule = read(flat_)->bypass;
+  ASSERT_TRUE(rule.has_value());
+  EXPECT_EQ(rule->low_db, -20.0);
+  EXPECT_EQ(rule->high_db, -14.0);
+  EXPECT_EQ(rule->bins, 3);
+  EXPECT_EQ(rule->frames, 2);
+  for (const char* bad : {"", "3", "{}", R"({"low_db": -20, "bins": 3, "frames": 3})",
+                          R"({"low_db": -14, "high_db": -20, "bins": 3, "frames": 3})",
+                          R"({"low_db": -20, "high_db": -14, "bins": -1, "frames": 3})"}) {
+    flat_["bypass"] = bad;
+    const auto config = read(flat_);
+    ASSERT_FALSE(config) << bad;
+    EXPECT_EQ(config.error().code(), StatusCode::kInvalidArgument) << bad;
+    EXPECT_THAT(config.error().message(), HasSubstr("model configuration: ")) << bad;
   }
 }
 

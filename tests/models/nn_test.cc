@@ -53,6 +53,7 @@ struct ConvCase {
   Conv2d conv;
   int64_t rows, cols;
 };
+std::ostream& operator<<(std::ostream& out, const ConvCase& c) { return out << c.name; }
 class Conv2dTest : public testing::TestWithParam<ConvCase> {};
 TEST_P(Conv2dTest, EveryRowIsTheDefinition) {
   ConvCase c = GetParam();

@@ -53,6 +53,7 @@ struct Case {
   ReUseConfig config;
   int64_t frames, bins;
 };
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 ReUseConfig small() {
   ReUseConfig c;
   c.blocks = 1, c.channels = 8, c.expand = 2, c.d_state = 4, c.dt_rank = 1;
@@ -143,9 +144,11 @@ TEST(ReUse, ShapesDoNotRememberOneAnother) {
   const Features input = Features::random(1, 7, 12);
   Features want = input;
   ASSERT_TRUE(want.run(*loaded.model).ok());
-  for (const auto& [frames, bins] : {std::pair{30, 12}, {3, 40}, {1, 1}}) {
-    Features other = Features::random(1, frames, bins);
+  for (const auto& [frames, bins] : {std::pair{30, 12}, {7, 20}, {3, 40}, {1, 1}}) {
+    Features other = Features::random(1, frames, bins), fresh = other;
     ASSERT_TRUE(other.run(*loaded.model).ok());
+    ASSERT_TRUE(fresh.run(*tiny().model).ok());
+    EXPECT_EQ(other, fresh) << frames << " x " << bins;
     Features again = input;
     ASSERT_TRUE(again.run(*loaded.model).ok());
     EXPECT_EQ(again, want) << frames << " x " << bins;

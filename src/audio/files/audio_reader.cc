@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "audio/files/audio_format.h"
 #include "audio/files/declared_length.h"
@@ -55,13 +56,36 @@ Status SndfileReader::start() {
   HISS_ASSIGN_OR_RETURN(handle_, SndfileHandle::open_read(fd_, path_));
   const SF_INFO& info = handle_->info();
   if (info.frames <= 0) return DataLoss(path_ + ": has a header but no audio");
+  const bool endless = info.frames == SF_COUNT_MAX;
   info_ = {.sample_rate = info.samplerate,
            .channels = info.channels,
            .frames = info.frames,
            .format = info.format};
+  if (endless) {
+    truncation_ = "is cut short: its Ogg stream has no end";
+    HISS_RETURN_IF_ERROR(count_frames());
+  }
   if (missing > 0) {
     truncation_ = "is cut short: " + std::to_string(missing) + " bytes of audio are missing";
   }
+  return {};
+}
+
+// For a file that does not say how long it is: decodes it once, and starts again.
+Status SndfileReader::count_frames() {
+  std::vector<float> block(int64_t{4096} * info_.channels);
+  int64_t frames = 0;
+  for (;;) {
+    HISS_ASSIGN_OR_RETURN(const int64_t read_frames, read(std::span(block)));
+    if (read_frames == 0) break;
+    frames += read_frames;
+  }
+  if (frames == 0) return DataLoss(path_ + ": has a header but no audio");
+  handle_.reset();
+  HISS_ASSIGN_OR_RETURN(handle_, SndfileHandle::open_read(fd_, path_));
+  info_.frames = frames;
+  done_ = 0;
+  ended_ = false;
   return {};
 }
 

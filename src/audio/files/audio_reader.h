@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "audio/files/audio_file.h"
@@ -26,6 +27,7 @@ class SndfileReader final : public AudioReader {
  private:
   SndfileReader(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status start();
+  Status count_frames();
   Result<int64_t> account(int64_t frames, int64_t asked);
 
   std::string path_;

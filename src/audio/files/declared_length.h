@@ -7,9 +7,9 @@
 
 namespace hiss::audio {
 
-// How many bytes a WAV (RIFF, RIFX, RF64) or AIFF file lacks of the sample data that its header
-// promises; 0 when it is whole, of another kind, or was left without a length by a program that
-// could not go back to write it.
+// How many bytes a WAV (RIFF, RIFX, RF64), W64, AIFF, CAF or AU file lacks of the sample data that
+// its header promises; 0 when it is whole, of another kind, or was left without a length by a
+// program that could not go back to write it.
 int64_t missing_bytes(int fd);
 
 }  // namespace hiss::audio

@@ -82,7 +82,8 @@ Result<SndfileHandle> SndfileHandle::open(int fd, const std::string& path, int m
     case SF_ERR_UNSUPPORTED_ENCODING:
       return Unsupported(text);
     default:
-      return DataLoss(text);
+      return DataLoss(path + ": is damaged, or not what its beginning says (" + reason(nullptr) +
+                      ")");
   }
 }
 

@@ -16,9 +16,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/sequences.h"
-#include "cpu/selective_scan/channel_blocks.h"
+#include "cpu/selective_scan/channel_runs.h"
 #include "hiss/ops/selective_scan.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -35,18 +36,45 @@ namespace {
 
 using Args = SelectiveScan::Args;
 
-// One vector of channels: `lanes` of them from `channel` on, of one group.
+// One vector of channels: `lanes` of them from `channel` on.
 struct Block {
-  int64_t channel, lanes, group;
+  int64_t channel, lanes;
   float* rates;    // (dstate, 2, kLanes): prepare_decay's high and low of each state
   float* largest;  // (kLanes): the largest |high| of each lane
 };
 
-Block block_at(const ChannelBlocks& blocks, int64_t i, int64_t dstate, float* workspace) {
-  const int64_t group = i / blocks.per_group, at = i % blocks.per_group * kLanes;
-  float* rates = workspace + i * (2 * dstate + 1) * kLanes;
-  return {group * blocks.group_dim + at, std::min(kLanes, blocks.group_dim - at), group, rates,
-          rates + 2 * dstate * kLanes};
+// Up to 64 channels of one group: what a task works on. Whole cache lines, so that tasks do not
+// share one.
+struct Run {
+  int64_t group, channel, channels, blocks;
+  float* workspace;
+
+  Run(const Args& args, int64_t i, std::span<std::byte> memory) {
+    const ChannelRuns runs = channel_runs(args.u.shape[2], args.B.shape[2]);
+    group = i / runs.per_group;
+    const int64_t at = i % runs.per_group * kRunChannels;
+    channel = group * runs.group_dim + at;
+    channels = std::min(kRunChannels, runs.group_dim - at);
+    blocks = (channels + kLanes - 1) / kLanes;
+    workspace =
+        reinterpret_cast<float*>(memory.data()) + i * kRunChannels * (2 * args.A.shape[1] + 1);
+  }
+  Block block(int64_t i, int64_t dstate) const {
+    float* rates = workspace + i * kLanes * (2 * dstate + 1);
+    return {channel + i * kLanes, std::min(kLanes, channels - i * kLanes), rates,
+            rates + 2 * dstate * kLanes};
+  }
+};
+
+// A value a channel; zeros without the tensor.
+Lanes channel_vector(const ConstTensorView& v, const Block& block) {
+  const LanesTag d;
+  if (!v.present()) return hn::Zero(d);
+  const float* p = v.as<float>() + block.channel * v.stride[0];
+  if (v.stride[0] == 1 && block.lanes == kLanes) return hn::LoadU(d, p);
+  HWY_ALIGN float lanes[kLanes] = {};
+  for (int64_t lane = 0; lane < block.lanes; ++lane) lanes[lane] = p[lane * v.stride[0]];
+  return hn::Load(d, lanes);
 }
 
 void prepare_block(const Args& args, const Block& block) {
@@ -104,7 +132,7 @@ Rows load_state_rows(const Plane& plane, int64_t t, int64_t tokens, int64_t n, i
 // All states of a tile: tile.y = sum_n C[n] h[n].
 template <bool kAnyRange>
 void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order, const Block& block,
-                     int64_t dstate, ScanTile& tile, float* h) {
+                     int64_t dstate, ScanTile& tile, float* h, Ahead& ahead) {
   HWY_ALIGN float B_buffer[kTileTokens * kMaxStates], C_buffer[kTileTokens * kMaxStates];
   for (int64_t n = 0, states = kMaxStates; n < dstate; n += states) {
     while (states > dstate - n) states /= 2;
@@ -113,7 +141,7 @@ void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order,
     const auto scan = [&]<size_t kStates>() HWY_ATTR {
       if constexpr (kStates <= kMaxStates)
         scan_states<kAnyRange>(std::make_index_sequence<kStates>(), order, n == 0,
-                               block.rates + 2 * n * kLanes, tile, h + n * kLanes);
+                               block.rates + 2 * n * kLanes, tile, h + n * kLanes, ahead);
     };
     switch (states) {
       case 16:
@@ -134,84 +162,170 @@ void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order,
   }
 }
 
-// One vector of channels through sequence s.
-void scan_block(const Args& args, int64_t s, const Block& block) {
-  const LanesTag d;
-  const int64_t dstate = args.A.shape[1];
-  const Sequence sequence = sequence_at(args.cu_seqlens, args.u.shape[1], s);
-  const bool forward = args.direction == Direction::kForward;
-  const int64_t row = sequence.row, begin = sequence.begin, c = block.channel;
-  const Plane u = plane_of(args.u, row, begin), dt = plane_of(args.dt, row, begin);
-  const Plane z = plane_of(args.z, row, begin);
-  const MutablePlane y = plane_of(args.y, row, begin);
-  const Plane B = state_plane_of(args.B, row, begin, block.group);
-  const Plane C = state_plane_of(args.C, row, begin, block.group);
-  const auto channel_vector = [&](const ConstTensorView& v) HWY_ATTR {
-    HWY_ALIGN float lanes[kLanes] = {};
-    for (int64_t lane = 0; v.present() && lane < block.lanes; ++lane)
-      lanes[lane] = v.as<float>()[(c + lane) * v.stride[0]];
-    return hn::Load(d, lanes);
-  };
-  const Lanes dt_bias = channel_vector(args.dt_bias), D = channel_vector(args.D);
-  const Lanes largest_rate = hn::Load(d, block.largest);
+// The planes of one sequence from channel `channel` on, and of one tile of it from its first token
+// on.
+struct Planes {
+  Plane u, dt, z;
+  MutablePlane y;
 
-  HWY_ALIGN float h[kMaxDstate * kLanes];
-  HWY_ALIGN float buffers[4][kTileTokens * kLanes];
-  ScanTile tile;
-  load_state(args.initial_state, s, block, dstate, h);
-  for (int64_t done = 0; done < sequence.length;) {
-    const int64_t tokens =
-        tokens_to_checkpoint(args, sequence, done, std::min(kTileTokens, sequence.length - done));
-    const int64_t t = forward ? done : sequence.length - done - tokens;
-    const Rows u_rows = load_tile(d, u, t, tokens, c, block.lanes, buffers[0]);
-    const Rows dt_rows = load_tile(d, dt, t, tokens, c, block.lanes, buffers[1]);
-    const Lanes largest = step_sizes(args, dt_rows, u_rows, tokens, dt_bias, tile);
-    const ScanOrder order{tokens, forward ? 0 : tokens - 1, forward ? 1 : -1, {}, {}};
-    const auto near = hn::Le(hn::Mul(largest, largest_rate), hn::Set(d, kNearDecay));
-    if (hn::AllTrue(d, near))
-      scan_all_states<false>(B, C, t, order, block, dstate, tile, h);
-    else
-      scan_all_states<true>(B, C, t, order, block, dstate, tile, h);
-    Rows z_rows{nullptr, 0};
-    if (z.data != nullptr) z_rows = load_tile(d, z, t, tokens, c, block.lanes, buffers[2]);
-    const MutableRows y_rows = tile_for_store(y, t, c, block.lanes, buffers[3]);
-    skip_and_gate(tile, u_rows, z_rows, tokens, D, args.D.present(), y_rows);
-    store_tile(d, y_rows, buffers[3], y, t, tokens, c, block.lanes);
-    done += tokens;
-
-    const int64_t last = begin + (forward ? t + tokens - 1 : t);
-    const TensorView& saved = args.checkpoint_states;
-    for (int64_t k = 0; k < checkpoints(args); ++k)
-      if (index_at(args.checkpoint_tokens, k) == last)
-        store_state(h, block, dstate,
-                    saved.as<float>() + row * saved.stride[0] + k * saved.stride[1],
-                    saved.stride[2], saved.stride[3]);
+  Planes at(int64_t t, int64_t c) const {
+    return {plane_at(u, t, c), plane_at(dt, t, c), plane_at(z, t, c), plane_at(y, t, c)};
   }
-  const TensorView& final = args.final_state;
-  if (final.present())
-    store_state(h, block, dstate, final.as<float>() + s * final.stride[0], final.stride[1],
-                final.stride[2]);
+};
+
+// Rows of at least a page apart are a cache and a TLB miss for each token. They are read and
+// written for all channels of a run at once, which is several times faster than a line at a time.
+bool rows_far_apart(const Planes& p) {
+  const auto far = [](const auto& plane) {
+    return plane.data == nullptr || (plane.dtype == DType::kF32 && plane.channel_stride == 1 &&
+                                     std::abs(plane.token_stride) >= 1024);
+  };
+  return far(p.u) && far(p.dt) && far(p.z) && far(p.y);
 }
+
+// A copy of a tile of a run.
+using RunBuffer = float[kTileTokens * kRunChannels];
+Plane copied(const Plane& plane, int64_t tokens, int64_t channels, RunBuffer& buffer) {
+  if (plane.data == nullptr) return plane;
+  const float* from = static_cast<const float*>(plane.data);
+  for (int64_t i = 0; i < tokens; ++i)
+    copy_elements(from + i * plane.token_stride, channels, buffer + i * kRunChannels);
+  return {buffer, DType::kF32, kRunChannels, 1};
+}
+
+// One run of channels through sequence s.
+class RunScan {
+ public:
+  RunScan(const Args& args, int64_t s, const Run& run)
+      : args_(args),
+        s_(s),
+        run_(run),
+        dstate_(args.A.shape[1]),
+        forward_(args.direction == Direction::kForward),
+        sequence_(sequence_at(args.cu_seqlens, args.u.shape[1], s)) {
+    const int64_t row = sequence_.row, begin = sequence_.begin;
+    planes_ = {plane_of(args.u, row, begin), plane_of(args.dt, row, begin),
+               plane_of(args.z, row, begin), plane_of(args.y, row, begin)};
+    B_ = state_plane_of(args.B, row, begin, run.group);
+    C_ = state_plane_of(args.C, row, begin, run.group);
+  }
+
+  void scan() {
+    const int64_t length = sequence_.length;
+    const bool copy = rows_far_apart(planes_);
+    for_each_block([&](const Block& block) HWY_ATTR {
+      load_state(args_.initial_state, s_, block, dstate_, states_of(block));
+    });
+    for (int64_t done = 0, tokens = 0; done < length; done += tokens) {
+      tokens = tokens_to_checkpoint(args_, sequence_, done, std::min(kTileTokens, length - done));
+      const int64_t t = forward_ ? done : length - done - tokens;
+      const Planes tile = planes_.at(t, run_.channel);
+      look_ahead(done + tokens);
+      if (copy)
+        scan_copied(tile, t, tokens);
+      else
+        for_each_block([&](const Block& block) HWY_ATTR { scan_block(tile, t, tokens, block); });
+      store_checkpoints(forward_ ? t + tokens - 1 : t);
+    }
+    const TensorView& v = args_.final_state;
+    if (v.present()) store_states(v.as<float>() + s_ * v.stride[0], v.stride[1], v.stride[2]);
+  }
+
+ private:
+  template <class F>
+  void for_each_block(F&& f) {
+    for (int64_t i = 0; i < run_.blocks; ++i) f(run_.block(i, dstate_));
+  }
+  float* states_of(const Block& block) {
+    return states_ + (block.channel - run_.channel) * dstate_;
+  }
+
+  // From the tile after `done` tokens; at the end, from where the next run of channels begins.
+  void look_ahead(int64_t done) {
+    const int64_t length = sequence_.length;
+    const bool more = done < length;
+    const int64_t c = run_.channel + (more ? 0 : run_.channels);
+    ahead_ = {};
+    if (c >= args_.u.shape[2]) return;
+    const int64_t first = more ? done : 0, rows = std::min(kTileTokens, length - first);
+    const Planes next = planes_.at(forward_ ? first : length - first - rows, c);
+    ahead_.add(next.u, run_.channels), ahead_.add(next.dt, run_.channels);
+    ahead_.add(next.z, run_.channels), ahead_.add(next.y, run_.channels);
+    ahead_.rows_left = rows;
+  }
+
+  void scan_copied(const Planes& tile, int64_t t, int64_t tokens) {
+    const Planes copy{copied(tile.u, tokens, run_.channels, u_buffer_),
+                      copied(tile.dt, tokens, run_.channels, dt_buffer_),
+                      copied(tile.z, tokens, run_.channels, z_buffer_),
+                      {y_buffer_, DType::kF32, kRunChannels, 1}};
+    for_each_block([&](const Block& block) HWY_ATTR { scan_block(copy, t, tokens, block); });
+    for (int64_t i = 0; i < tokens; ++i)
+      copy_elements(y_buffer_ + i * kRunChannels, run_.channels,
+                    static_cast<float*>(tile.y.data) + i * tile.y.token_stride);
+  }
+
+  // Tokens [t, t + tokens) of one vector of channels; tile starts at token t and at the run.
+  void scan_block(const Planes& tile, int64_t t, int64_t tokens, const Block& block) {
+    const LanesTag d;
+    const int64_t c = block.channel - run_.channel;
+    const Lanes dt_bias = channel_vector(args_.dt_bias, block);
+    const Rows u = load_tile(d, tile.u, 0, tokens, c, block.lanes, u_rows_);
+    const Rows dt = load_tile(d, tile.dt, 0, tokens, c, block.lanes, rows_);
+    const Lanes largest = step_sizes(args_, dt, u, tokens, dt_bias, scratch_);
+    const ScanOrder order{tokens, forward_ ? 0 : tokens - 1, forward_ ? 1 : -1, {}, {}};
+    const auto near = hn::Le(hn::Mul(largest, hn::Load(d, block.largest)), hn::Set(d, kNearDecay));
+    const auto scan = hn::AllTrue(d, near) ? scan_all_states<false> : scan_all_states<true>;
+    scan(B_, C_, t, order, block, dstate_, scratch_, states_of(block), ahead_);
+    Rows z{nullptr, 0};
+    if (tile.z.data != nullptr) z = load_tile(d, tile.z, 0, tokens, c, block.lanes, rows_);
+    const MutableRows y = tile_for_store(tile.y, 0, c, block.lanes, scratch_.delta);
+    const Lanes D = channel_vector(args_.D, block);
+    skip_and_gate(scratch_, u, z, tokens, D, args_.D.present(), y);
+    store_tile(d, y, scratch_.delta, tile.y, 0, tokens, c, block.lanes);
+  }
+
+  // After local token t.
+  void store_checkpoints(int64_t t) {
+    const TensorView& v = args_.checkpoint_states;
+    for (int64_t k = 0; k < checkpoints(args_); ++k)
+      if (index_at(args_.checkpoint_tokens, k) == sequence_.begin + t)
+        store_states(v.as<float>() + sequence_.row * v.stride[0] + k * v.stride[1], v.stride[2],
+                     v.stride[3]);
+  }
+  void store_states(float* p, int64_t channel_stride, int64_t state_stride) {
+    for_each_block([&](const Block& block) HWY_ATTR {
+      store_state(states_of(block), block, dstate_, p, channel_stride, state_stride);
+    });
+  }
+
+  const Args& args_;
+  const int64_t s_;
+  const Run run_;
+  const int64_t dstate_;
+  const bool forward_;
+  const Sequence sequence_;
+  Planes planes_;
+  Plane B_, C_;
+  Ahead ahead_;
+  ScanTile scratch_;
+  HWY_ALIGN float u_rows_[kTileTokens * kLanes];
+  HWY_ALIGN float rows_[kTileTokens * kLanes];
+  HWY_ALIGN RunBuffer u_buffer_, dt_buffer_, z_buffer_, y_buffer_;
+  HWY_ALIGN float states_[kMaxDstate * kRunChannels];
+};
 
 Status run(const Args& args, const Launch& launch) {
   const int64_t dstate = args.A.shape[1];
   const int64_t nseq = args.cu_seqlens.present() ? args.cu_seqlens.shape[0] - 1 : args.u.shape[0];
-  const ChannelBlocks blocks = channel_blocks(args.u.shape[2], args.B.shape[2], kLanes);
-  auto* workspace = reinterpret_cast<float*>(launch.workspace.data());
+  const int64_t runs = channel_runs(args.u.shape[2], args.B.shape[2]).count;
   Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
-  // 64 channels: whole cache lines, so tasks do not share one.
-  constexpr int64_t kTaskBlocks = 64 / kLanes;
-  const int64_t runs = (blocks.count + kTaskBlocks - 1) / kTaskBlocks;
-  const auto for_each_block = [&](int64_t run, auto&& body) HWY_ATTR {
-    const int64_t end = std::min(blocks.count, (run + 1) * kTaskBlocks);
-    for (int64_t i = run * kTaskBlocks; i < end; ++i) body(block_at(blocks, i, dstate, workspace));
-  };
   executor.run(runs, [&](int64_t task, int) HWY_ATTR {
-    for_each_block(task, [&](const Block& block) HWY_ATTR { prepare_block(args, block); });
+    const Run run(args, task, launch.workspace);
+    for (int64_t i = 0; i < run.blocks; ++i) prepare_block(args, run.block(i, dstate));
   });
   executor.run(nseq * runs, [&](int64_t task, int) HWY_ATTR {
-    for_each_block(task % runs,
-                   [&](const Block& block) HWY_ATTR { scan_block(args, task / runs, block); });
+    RunScan(args, task / runs, Run(args, task % runs, launch.workspace)).scan();
   });
   return {};
 }
@@ -225,7 +339,7 @@ extern constinit const Kernel<SelectiveScan> lanes_over_dim;
 constinit const Kernel<SelectiveScan> lanes_over_dim{
     .name = "selective_scan/cpu." HISS_ISA_NAME ".lanes_over_dim",
     .why_not = why_not<&Machine::HISS_ISA>,
-    .workspace_bytes = workspace_bytes<HWY_LANES(float)>,
+    .workspace_bytes = workspace_bytes,
     .run = HWY_NAMESPACE::run};
 }  // namespace hiss::cpu::HISS_ISA::selective_scan
 #endif  // HISS_ISA

@@ -15,6 +15,7 @@
 #include "cpu/simd/decay-inl.h"
 #include "cpu/simd/tile-inl.h"
 #include "hiss/ops/selective_scan.h"
+#include "hwy/cache_control.h"
 
 #ifdef HISS_ISA
 HWY_BEFORE_NAMESPACE();
@@ -52,6 +53,32 @@ HWY_INLINE Lanes step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u, in
   return largest;
 }
 
+// The cache lines of the tile that comes next: fetched a few a token, so that memory works while
+// the multiply-add pipe does.
+struct Ahead {
+  const char* rows[4];
+  int64_t steps[4];
+  int count = 0;
+  int64_t line = 0, row_bytes = 0, rows_left = 0;
+
+  template <class Void>
+  void add(const BasicPlane<Void>& plane, int64_t channels) {
+    if (plane.data == nullptr || plane.channel_stride != 1) return;
+    rows[count] = static_cast<const char*>(plane.data);
+    steps[count++] = plane.token_stride * size_of(plane.dtype);
+    row_bytes = channels * size_of(plane.dtype);
+  }
+  HWY_INLINE void fetch() {
+    if (rows_left == 0) return;
+    for (int k = 0; k < count; ++k) hwy::Prefetch(rows[k] + line);
+    line += 64;
+    if (line < row_bytes) return;
+    line = 0;
+    --rows_left;
+    for (int k = 0; k < count; ++k) rows[k] += steps[k];
+  }
+};
+
 // In which order a tile is consumed, and its rows of B and C (one float a state).
 struct ScanOrder {
   int64_t tokens, first, step;
@@ -62,7 +89,8 @@ struct ScanOrder {
 // it with `begin`. rates: (high, low) rows of PrepareDecay for each state.
 template <bool kAnyRange, size_t... n>
 HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, bool begin,
-                            const float* HWY_RESTRICT rates, ScanTile& tile, float* h_memory) {
+                            const float* HWY_RESTRICT rates, ScanTile& tile, float* h_memory,
+                            Ahead& ahead) {
   const LanesTag d;
   constexpr size_t kSums = sizeof...(n) < 4 ? sizeof...(n) : 4;
   Lanes h[sizeof...(n)] = {hn::Load(d, h_memory + n * kLanes)...};
@@ -80,6 +108,7 @@ HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, b
       y = k < kSums ? hn::Mul(hn::Set(d, C[k]), state) : hn::MulAdd(hn::Set(d, C[k]), state, y);
     };
     (update(n, h[n], sum[n % kSums]), ...);
+    if (begin) ahead.fetch();
     for (size_t half = kSums / 2; half > 0; half /= 2)
       for (size_t k = 0; k < half; ++k) sum[k] = hn::Add(sum[k], sum[k + half]);
     float* y = tile.y + t * kLanes;

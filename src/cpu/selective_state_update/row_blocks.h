@@ -27,14 +27,15 @@ inline int64_t padded(int64_t dstate) { return (dstate + kMaxLanes - 1) / kMaxLa
 struct alignas(64) Scratch {
   float x[kChunkTokens][kBlockRows];
   float z[kChunkTokens][kBlockRows];
-  float y[kChunkTokens][kBlockRows];
+  float y[kChunkTokens][kBlockRows + kMaxLanes];  // written four at a time
   float delta[kChunkTokens][kBlockRows];
   float delta_x[kChunkTokens][kBlockRows];
   float decay[kChunkTokens];  // of the head, where A and dt are tied
   float D[kBlockRows], dt_bias[kBlockRows];
   alignas(64) float sums[kChunkTokens][kTileRows][kMaxLanes];  // C h before lanes are added up
 
-  // Behind the struct, padded with zeros: B and C (kChunkTokens, 2, padded) and A of some rows.
+  // Behind the struct, padded with zeros: B and C (kChunkTokens, padded each) and A of
+  // some rows.
   float* B_and_C() { return reinterpret_cast<float*>(this + 1); }
   float* A(int64_t dstate) { return B_and_C() + 2 * kChunkTokens * padded(dstate); }
   static size_t bytes(int64_t dstate) {
@@ -60,6 +61,7 @@ Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) 
   if (!(machine.*kIsa)) return why::kIsa;
   if (p.state_dtype != DType::kF32) return why::kStateDtype;
   if (!p.dense) return why::kLayout;
+  if (p.dstate == 0) return why::kDstate;
   return {};
 }
 

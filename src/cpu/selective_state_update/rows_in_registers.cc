@@ -39,55 +39,71 @@ struct Block {
   int64_t b, h, p, rows, slot;
 };
 
-// Row by row of a (batch, ntokens, nheads, headdim) tensor, as floats.
-void load_tokens(const ConstTensorView& v, const Block& block, int64_t t, int64_t tokens,
-                 float (*to)[kBlockRows]) {
+// `rows` rows of a (batch, ntokens, nheads, headdim) tensor, as floats.
+void load_tokens(const ConstTensorView& v, const Block& block, int64_t rows, int64_t t,
+                 int64_t tokens, float (*to)[kBlockRows]) {
   for (int64_t i = 0; v.present() && i < tokens; ++i) {
-    const int64_t first = block.b * v.stride[0] + (t + i) * v.stride[1] + block.h * v.stride[2] +
-                          block.p * v.stride[3];
-    with_element_type(v.dtype, advance(v.data, v.dtype, first), [&](const auto* p) HWY_ATTR {
-      if (v.stride[3] == 1) return copy_elements(p, block.rows, to[i]);
-      float one;
-      for (int64_t r = 0; r < block.rows; ++r) {
-        copy_elements(p + r * v.stride[3], 1, &one);
-        to[i][r] = one;
-      }
-    });
+    const void* from = advance(v.data, v.dtype,
+                               block.b * v.stride[0] + (t + i) * v.stride[1] +
+                                   block.h * v.stride[2] + block.p * v.stride[3]);
+    if (v.stride[3] == 1)
+      with_element_type(v.dtype, from,
+                        [&](const auto* p) HWY_ATTR { copy_elements(p, rows, to[i]); });
+    else
+      for (int64_t r = 0; r < rows; ++r) to[i][r] = float_at(Plane{from, v.dtype}, r * v.stride[3]);
   }
 }
 
-// Rows of a (nheads, headdim) tensor; zeros without it.
-void load_rows(const ConstTensorView& v, const Block& block, float* to) {
-  std::fill_n(to, kBlockRows, 0.0f);
-  if (!v.present()) return;
-  const float* from = v.as<float>() + block.h * v.stride[0] + block.p * v.stride[1];
-  for (int64_t r = 0; r < block.rows; ++r) to[r] = from[r * v.stride[1]];
+// `rows` rows of a (nheads, headdim) tensor; zeros without it.
+void load_rows(const ConstTensorView& v, const Block& block, int64_t rows, float* to) {
+  const float zero = 0.0f;
+  const float* from = &zero;
+  if (v.present()) from = v.as<float>() + block.h * v.stride[0] + block.p * v.stride[1];
+  if (!v.present() || v.stride[1] == 0)
+    std::fill_n(to, kBlockRows, *from);
+  else
+    for (int64_t r = 0; r < rows; ++r) to[r] = from[r * v.stride[1]];
 }
 
-// B and C of the block's group, padded with zeros.
-void load_B_and_C(const Args& args, const Block& block, int64_t t, int64_t tokens,
+// Rows of B or C of the block's group: in place, or copied to `to` and padded with zeros.
+const float* load_dstate_rows(const ConstTensorView& v, const Block& block, int64_t group,
+                              int64_t t, int64_t tokens, float* to, int64_t& token_stride) {
+  const int64_t dstate = v.shape[3], length = state_update::padded(dstate);
+  const void* from =
+      advance(v.data, v.dtype, block.b * v.stride[0] + t * v.stride[1] + group * v.stride[2]);
+  token_stride = v.stride[1];
+  if (v.dtype == DType::kF32 && dstate == length) return static_cast<const float*>(from);
+  token_stride = length;
+  for (int64_t i = 0; i < tokens; ++i) {
+    with_element_type(v.dtype, advance(from, v.dtype, i * v.stride[1]),
+                      [&](const auto* p) HWY_ATTR { copy_elements(p, dstate, to + i * length); });
+    std::fill(to + i * length + dstate, to + (i + 1) * length, 0.0f);
+  }
+  return to;
+}
+
+void load_B_and_C(const Args& args, const Block& block, int64_t t, int64_t tokens, StateRows& rows,
                   Scratch& scratch) {
-  const int64_t dstate = args.B.shape[3], length = state_update::padded(dstate);
   const int64_t group = block.h / (args.x.shape[2] / args.B.shape[2]);
   float* to = scratch.B_and_C();
-  for (int64_t i = 0; i < tokens; ++i) {
-    for (const ConstTensorView* v : {&args.B, &args.C}) {
-      const int64_t first = block.b * v->stride[0] + (t + i) * v->stride[1] + group * v->stride[2];
-      with_element_type(v->dtype, advance(v->data, v->dtype, first),
-                        [&](const auto* p) HWY_ATTR { copy_elements(p, dstate, to); });
-      std::fill(to + dstate, to + length, 0.0f);
-      to += length;
-    }
-  }
+  rows.B = load_dstate_rows(args.B, block, group, t, tokens, to, rows.B_token_stride);
+  to += kChunkTokens * state_update::padded(args.B.shape[3]);
+  rows.C = load_dstate_rows(args.C, block, group, t, tokens, to, rows.C_token_stride);
 }
 
-// A of `rows` rows from row p of the block on, padded with zeros.
-void load_A(const Args& args, const Block& block, int64_t p, int64_t rows, Scratch& scratch) {
+// A of `count` rows from row p of the block on: in place, or as it is needed in scratch.
+void load_A(const Args& args, const Block& block, int64_t p, int64_t count, StateRows& rows,
+            Scratch& scratch) {
   const StateTag d;
   const ConstTensorView& A = args.A;
   const int64_t dstate = A.shape[2], length = state_update::padded(dstate);
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* from = A.as<float>() + block.h * A.stride[0] + (block.p + p + r) * A.stride[1];
+  const float* from = A.as<float>() + block.h * A.stride[0] + (block.p + p) * A.stride[1];
+  rows.A = from;
+  rows.A_row_stride = A.stride[1];
+  if (A.stride[2] == 1 && dstate == length && !args.A_is_log) return;
+  rows.A = scratch.A(dstate);
+  rows.A_row_stride = length;
+  for (int64_t r = 0; r < count; ++r, from += A.stride[1]) {
     float* to = scratch.A(dstate) + r * length;
     if (A.stride[2] == 1)
       copy_elements(from, dstate, to);
@@ -112,7 +128,8 @@ void step_sizes(const Args& args, const Block& block, int64_t tokens, bool tied,
       hn::Store(delta, d, scratch.delta[t] + p);
     }
     if (tied) {
-      const StateVec A = hn::Set(d, scratch.A(args.A.shape[2])[0]);
+      StateVec A = hn::Set(d, args.A.as<float>()[block.h * args.A.stride[0]]);
+      if (args.A_is_log) A = hn::Neg(exp(d, A));
       const StateVec delta = hn::Set(d, scratch.delta[t][0]);
       scratch.decay[t] = hn::GetLane(decay_of(delta, A));
       std::fill_n(scratch.delta[t], kBlockRows, scratch.delta[t][0]);
@@ -143,13 +160,13 @@ void store_y(const Args& args, const Block& block, int64_t t, int64_t tokens, Sc
 }
 
 // All rows of the block through a chunk of tokens.
-template <bool kTied>
-void update_block(const Args& args, const Block& block, const StateRows& rows, int64_t tokens,
+template <bool kTied, bool kOneToken>
+void update_block(const Args& args, const Block& block, StateRows rows, int64_t tokens,
                   Scratch& scratch) {
   const int64_t dstate = args.B.shape[3];
   const auto update = [&]<int64_t kRows>(int64_t p) HWY_ATTR {
-    if constexpr (!kTied) load_A(args, block, p, kRows, scratch);
-    update_rows<kRows, kTied>(rows, p, tokens, dstate, scratch);
+    if constexpr (!kTied) load_A(args, block, p, kRows, rows, scratch);
+    update_rows<kRows, kTied, kOneToken>(rows, p, tokens, dstate, scratch);
   };
   int64_t p = 0;
   for (; p + kTileRows <= block.rows; p += kTileRows) update.template operator()<kTileRows>(p);
@@ -158,9 +175,8 @@ void update_block(const Args& args, const Block& block, const StateRows& rows, i
 
 void run_block(const Args& args, const Block& block, bool tied, Scratch& scratch) {
   const int64_t ntokens = args.x.shape[1];
-  load_rows(args.D, block, scratch.D);
-  load_rows(args.dt_bias, block, scratch.dt_bias);
-  if (tied && args.B.shape[3] > 0) load_A(args, block, 0, 1, scratch);
+  load_rows(args.D, block, block.rows, scratch.D);
+  load_rows(args.dt_bias, block, tied ? 1 : block.rows, scratch.dt_bias);
   for (int64_t t = 0; t < ntokens; t += kChunkTokens) {
     const int64_t tokens = std::min(kChunkTokens, ntokens - t);
     const auto rows_of = [&](const TensorView& v, int64_t offset) {
@@ -169,21 +185,27 @@ void run_block(const Args& args, const Block& block, bool tied, Scratch& scratch
     };
     const TensorView& state = args.state;
     const TensorView& saved = args.snapshots;
-    StateRows rows{rows_of(state, block.slot * state.stride[0]), state.stride[2], nullptr, 0, 0};
+    StateRows rows{rows_of(state, block.slot * state.stride[0]), state.stride[2]};
     if (saved.present()) {
       rows.snapshots = rows_of(saved, block.b * saved.stride[0] + t * saved.stride[1]);
       rows.snapshot_token_stride = saved.stride[1];
       rows.snapshot_row_stride = saved.stride[3];
     }
-    load_tokens(args.x, block, t, tokens, scratch.x);
-    load_tokens(args.z, block, t, tokens, scratch.z);
-    load_tokens(args.dt, block, t, tokens, scratch.delta);
-    load_B_and_C(args, block, t, tokens, scratch);
+    load_tokens(args.x, block, block.rows, t, tokens, scratch.x);
+    load_tokens(args.z, block, block.rows, t, tokens, scratch.z);
+    load_tokens(args.dt, block, tied ? 1 : block.rows, t, tokens, scratch.delta);
+    load_B_and_C(args, block, t, tokens, rows, scratch);
     step_sizes(args, block, tokens, tied, scratch);
+    const auto update = [&]<bool kTied>() HWY_ATTR {
+      if (tokens == 1)
+        update_block<kTied, true>(args, block, rows, tokens, scratch);
+      else
+        update_block<kTied, false>(args, block, rows, tokens, scratch);
+    };
     if (tied)
-      update_block<true>(args, block, rows, tokens, scratch);
+      update.template operator()<true>();
     else
-      update_block<false>(args, block, rows, tokens, scratch);
+      update.template operator()<false>();
     store_y(args, block, t, tokens, scratch);
   }
 }

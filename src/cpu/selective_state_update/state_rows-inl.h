@@ -11,6 +11,8 @@
 #define HISS_CPU_STATE_ROWS_INL_H
 #endif
 
+#include <utility>
+
 #include "cpu/selective_state_update/row_blocks.h"
 #include "cpu/simd/decay-inl.h"
 #include "cpu/simd/elements-inl.h"
@@ -26,12 +28,16 @@ inline constexpr int64_t kStateLanes = HWY_LANES(float);
 // Vectors of dstate in a tile; by four rows these take half of the registers.
 inline constexpr int64_t kTileVectors = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4 : 2;
 
-// Some rows of the state, from one element of dstate on.
+// Rows of the state of one block, of A, and of B and C of a chunk.
 struct StateRows {
   float* state;  // (rows, dstate)
   int64_t row_stride;
   float* snapshots;  // (tokens, rows, dstate), or null
   int64_t snapshot_token_stride, snapshot_row_stride;
+  const float* A;  // (rows of a tile, dstate padded with zeros); not used where tied
+  int64_t A_row_stride;
+  const float *B, *C;  // (tokens, dstate padded with zeros)
+  int64_t B_token_stride, C_token_stride;
 };
 
 // Where a tile begins: row p of the block, element n of dstate.
@@ -56,15 +62,48 @@ HWY_INLINE StateVec decay_of(StateVec delta, StateVec a) {
 #endif
 }
 
-// kRows x kVectors vectors over `tokens` tokens; adds C h to scratch.sums. kTied: the decay is that
-// of the head. kPartial: one vector, of which `lanes` lanes exist.
-template <int64_t kRows, int64_t kVectors, bool kTied, bool kPartial>
-HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int64_t tokens,
-                            int64_t dstate, state_update::Scratch& scratch) {
+// The four sums over all lanes.
+HWY_INLINE void store_sums(const StateVec (&rows)[state_update::kTileRows], float* to) {
   const StateTag d;
-  const int64_t row_length = state_update::padded(dstate);
-  const float* HWY_RESTRICT A = scratch.A(dstate) + at.n;
-  const float* HWY_RESTRICT B_and_C = scratch.B_and_C() + at.n;
+  const hn::Repartition<double, StateTag> dd;
+  const auto fold = [&](StateVec a, StateVec b) HWY_ATTR {
+    return hn::BitCast(dd, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  };
+  const auto a = fold(rows[0], rows[1]), b = fold(rows[2], rows[3]);
+  // Each 128-bit block holds its part of the four sums.
+  const StateVec sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(dd, a, b)),
+                                hn::BitCast(d, hn::InterleaveUpper(dd, a, b)));
+  const hn::FixedTag<float, 4> d4;
+#if HWY_TARGET == HWY_AVX3
+  const hn::Half<StateTag> half;
+  const auto two = hn::Add(hn::LowerHalf(half, sums), hn::UpperHalf(half, sums));
+  hn::StoreU(hn::Add(hn::LowerHalf(d4, two), hn::UpperHalf(d4, two)), d4, to);
+#elif HWY_TARGET == HWY_AVX2
+  hn::StoreU(hn::Add(hn::LowerHalf(d4, sums), hn::UpperHalf(d4, sums)), d4, to);
+#else
+  hn::StoreU(sums, d4, to);
+#endif
+}
+
+// f(0), f(1) ... with constants, so that arrays they index live in registers.
+template <int64_t... i, class F>
+HWY_INLINE void unroll(std::integer_sequence<int64_t, i...>, F&& f) {
+  (f(std::integral_constant<int64_t, i>()), ...);
+}
+template <int64_t kCount, class F>
+HWY_INLINE void unroll(F&& f) {
+  unroll(std::make_integer_sequence<int64_t, kCount>(), f);
+}
+
+// kRows x kVectors vectors over `tokens` tokens; adds C h to scratch.sums, or sets it at n = 0.
+// With kOneToken these sums stay in `sum`. kTied: the decay is that of the head. kPartial: one
+// vector, of which `lanes` lanes exist.
+template <int64_t kRows, int64_t kVectors, bool kTied, bool kOneToken, bool kPartial>
+HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int64_t tokens,
+                            state_update::Scratch& scratch,
+                            StateVec (&sum)[state_update::kTileRows]) {
+  const StateTag d;
+  const float *B_t = rows.B + at.n, *C_t = rows.C + at.n;
   const auto load = [&](const float* p) HWY_ATTR {
     return kPartial ? load_first(d, p, static_cast<size_t>(lanes)) : hn::LoadU(d, p);
   };
@@ -74,60 +113,75 @@ HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int
     else
       hn::StoreU(v, d, p);
   };
+  float* state[kRows];
   StateVec h[kRows][kVectors];
-  for (int64_t r = 0; r < kRows; ++r)
-    for (int64_t v = 0; v < kVectors; ++v)
-      h[r][v] = load(rows.state + (at.p + r) * rows.row_stride + at.n + v * kStateLanes);
-  for (int64_t t = 0; t < tokens; ++t, B_and_C += 2 * row_length) {
-    StateVec y[kRows];
-    for (int64_t r = 0; r < kRows; ++r) y[r] = hn::Load(d, scratch.sums[t][r]);
-    for (int64_t v = 0; v < kVectors; ++v) {
-      const StateVec B = hn::LoadU(d, B_and_C + v * kStateLanes);
-      const StateVec C = hn::LoadU(d, B_and_C + row_length + v * kStateLanes);
-      for (int64_t r = 0; r < kRows; ++r) {
-        StateVec decay;
-        if constexpr (kTied)
-          decay = hn::Set(d, scratch.decay[t]);
-        else
+  unroll<kRows>([&](auto r) HWY_ATTR {
+    state[r] = rows.state + (at.p + r) * rows.row_stride + at.n;
+    unroll<kVectors>([&](auto v) HWY_ATTR { h[r][v] = load(state[r] + v * kStateLanes); });
+  });
+  for (int64_t t = 0; t < (kOneToken ? 1 : tokens); ++t) {
+    StateVec y[kRows], delta_x[kRows];
+    unroll<kRows>([&](auto r) HWY_ATTR {
+      delta_x[r] = hn::Set(d, scratch.delta_x[t][at.p + r]);
+      y[r] = kOneToken ? sum[r] : at.n == 0 ? hn::Zero(d) : hn::Load(d, scratch.sums[t][r]);
+    });
+    const StateVec head_decay = hn::Set(d, kTied ? scratch.decay[t] : 0.0f);
+    unroll<kVectors>([&](auto v) HWY_ATTR {
+      const StateVec B = hn::LoadU(d, B_t + v * kStateLanes);
+      const StateVec C = hn::LoadU(d, C_t + v * kStateLanes);
+      unroll<kRows>([&](auto r) HWY_ATTR {
+        StateVec decay = head_decay;
+        if constexpr (!kTied)
           decay = decay_of(hn::Set(d, scratch.delta[t][at.p + r]),
-                           hn::LoadU(d, A + r * row_length + v * kStateLanes));
-        h[r][v] = hn::MulAdd(decay, h[r][v], hn::Mul(hn::Set(d, scratch.delta_x[t][at.p + r]), B));
+                           hn::LoadU(d, rows.A + r * rows.A_row_stride + at.n + v * kStateLanes));
+        h[r][v] = hn::MulAdd(decay, h[r][v], hn::Mul(delta_x[r], B));
         StateVec term = h[r][v];
         // Lanes that do not exist may hold 0 * Inf.
         if constexpr (kPartial)
           term = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(lanes)), term);
         y[r] = hn::MulAdd(C, term, y[r]);
-      }
-    }
-    for (int64_t r = 0; r < kRows; ++r) hn::Store(y[r], d, scratch.sums[t][r]);
+      });
+    });
+    unroll<kRows>([&](auto r) HWY_ATTR {
+      if constexpr (kOneToken)
+        sum[r] = y[r];
+      else
+        hn::Store(y[r], d, scratch.sums[t][r]);
+    });
+    B_t += rows.B_token_stride;
+    C_t += rows.C_token_stride;
     if (rows.snapshots == nullptr) continue;
     float* snapshot = rows.snapshots + t * rows.snapshot_token_stride + at.n;
-    for (int64_t r = 0; r < kRows; ++r)
-      for (int64_t v = 0; v < kVectors; ++v)
-        store(h[r][v], snapshot + (at.p + r) * rows.snapshot_row_stride + v * kStateLanes);
+    unroll<kRows>([&](auto r) HWY_ATTR {
+      float* row = snapshot + (at.p + r) * rows.snapshot_row_stride;
+      unroll<kVectors>([&](auto v) HWY_ATTR { store(h[r][v], row + v * kStateLanes); });
+    });
   }
-  for (int64_t r = 0; r < kRows; ++r)
-    for (int64_t v = 0; v < kVectors; ++v)
-      store(h[r][v], rows.state + (at.p + r) * rows.row_stride + at.n + v * kStateLanes);
+  unroll<kRows>([&](auto r) HWY_ATTR {
+    unroll<kVectors>([&](auto v) HWY_ATTR { store(h[r][v], state[r] + v * kStateLanes); });
+  });
 }
 
-// kRows whole rows from p on; y of these rows and all tokens to scratch.y.
-template <int64_t kRows, bool kTied>
+// kRows whole rows from p on; y of these rows and all tokens to scratch.y, whose next rows it may
+// overwrite. dstate > 0.
+template <int64_t kRows, bool kTied, bool kOneToken>
 HWY_INLINE void update_rows(const StateRows& rows, int64_t p, int64_t tokens, int64_t dstate,
                             state_update::Scratch& scratch) {
   const StateTag d;
-  for (int64_t t = 0; t < tokens; ++t)
-    for (int64_t r = 0; r < kRows; ++r) hn::Store(hn::Zero(d), d, scratch.sums[t][r]);
+  StateVec sum[state_update::kTileRows] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
   int64_t n = 0;
   for (; n + kTileVectors * kStateLanes <= dstate; n += kTileVectors * kStateLanes)
-    update_tile<kRows, kTileVectors, kTied, false>(rows, {p, n}, 0, tokens, dstate, scratch);
+    update_tile<kRows, kTileVectors, kTied, kOneToken, false>(rows, {p, n}, 0, tokens, scratch,
+                                                              sum);
   for (; n + kStateLanes <= dstate; n += kStateLanes)
-    update_tile<kRows, 1, kTied, false>(rows, {p, n}, 0, tokens, dstate, scratch);
+    update_tile<kRows, 1, kTied, kOneToken, false>(rows, {p, n}, 0, tokens, scratch, sum);
   if (n < dstate)
-    update_tile<kRows, 1, kTied, true>(rows, {p, n}, dstate - n, tokens, dstate, scratch);
-  for (int64_t t = 0; t < tokens; ++t)
-    for (int64_t r = 0; r < kRows; ++r)
-      scratch.y[t][p + r] = hn::GetLane(hn::SumOfLanes(d, hn::Load(d, scratch.sums[t][r])));
+    update_tile<kRows, 1, kTied, kOneToken, true>(rows, {p, n}, dstate - n, tokens, scratch, sum);
+  for (int64_t t = 0; t < tokens; ++t) {
+    if constexpr (!kOneToken)
+      unroll<kRows>([&](auto r) HWY_ATTR { sum[r] = hn::Load(d, scratch.sums[t][r]); });
+    store_sums(sum, scratch.y[t] + p);
+  }
 }
 
 }  // namespace hiss::cpu::HWY_NAMESPACE

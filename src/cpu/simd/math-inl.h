@@ -22,8 +22,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 // then also in the low bits of the sum.
 inline constexpr float kRoundingShift = 12582912.0f;  // 1.5 * 2^23
 
-// p * 2^k for an integer k (as float and as int) in [-252, 254]: rounded once, so that results
-// below the normal range are right.
+// 2^(i/16) or 2^(i/8).
+#if HWY_TARGET == HWY_AVX3
+alignas(64) inline constexpr float kRootsOf2[16] = {
+    1.0f,        1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f,
+    1.29683959f, 1.35425556f, 1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,
+    1.68179286f, 1.75625217f, 1.8340081f,  1.91520655f};
+#elif HWY_TARGET == HWY_AVX2
+alignas(32) inline constexpr float kRootsOf2[8] = {
+    1.0f, 1.09050775f, 1.18920708f, 1.29683959f, 1.41421354f, 1.54221082f, 1.68179286f, 1.8340081f};
+#endif
+
+// p * 2^floor(k) for k (also as an integer, rounded down) in [-252, 254]: rounded once, so that
+// results below the normal range are right.
 template <class D, class V = hn::Vec<D>, class VI = hn::Vec<hn::RebindToSigned<D>>>
 HWY_INLINE V scale_by_power_of_2(D d, V p, V k, VI k_int) {
 #if HWY_TARGET == HWY_AVX3
@@ -61,6 +72,40 @@ HWY_INLINE V exp(D d, V x) {
   return scale_by_power_of_2(d, p, k, hn::Sub(hn::BitCast(di, t), hn::BitCast(di, shift)));
 }
 
+// exp(-|x|), for the functions below. Where an instruction looks 2^(i/16) or 2^(i/8) up in a
+// register, the polynomial is shorter than exp's; otherwise this is exp.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_of_minus_abs(D d, V x) {
+  const V minus_abs = hn::Neg(hn::Abs(x));
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  constexpr int kBits = HWY_TARGET == HWY_AVX3 ? 4 : 3;
+  const hn::RebindToSigned<D> di;
+  const V c = hn::Max(hn::Set(d, -104.5f), minus_abs);
+  // c = k ln(2) + r with k a multiple of 1/16 (1/8), so that |r| <= ln(2)/32 (ln(2)/16).
+  const V shift = hn::Set(d, kRoundingShift / (1 << kBits));
+  const V t = hn::MulAdd(c, hn::Set(d, 1.44269504f), shift);
+  const V k = hn::Sub(t, shift);
+  V r = hn::NegMulAdd(k, hn::Set(d, 0.693145752f), c);
+  r = hn::NegMulAdd(k, hn::Set(d, 1.42860677e-6f), r);
+  // Taylor to the cube: 9e-9 and, with the next term, 1e-9.
+  V q = hn::Set(d, 1.0f / 6);
+#if HWY_TARGET == HWY_AVX3
+  const hn::Indices512<float> indices{hn::BitCast(di, t).raw};
+#else
+  const hn::Indices256<float> indices{hn::BitCast(di, t).raw};
+  q = hn::MulAdd(r, hn::Set(d, 1.0f / 24), q);
+#endif
+  q = hn::MulAdd(q, r, hn::Set(d, 0.5f));
+  q = hn::MulAdd(q, r, hn::Set(d, 1.0f));
+  const V power = hn::TableLookupLanes(hn::Load(d, kRootsOf2), indices);
+  const V p = hn::MulAdd(hn::Mul(power, r), q, power);
+  const auto k_int = hn::ShiftRight<kBits>(hn::Sub(hn::BitCast(di, t), hn::BitCast(di, shift)));
+  return scale_by_power_of_2(d, p, k, k_int);
+#else
+  return exp(d, minus_abs);
+#endif
+}
+
 // log(1 + e) for e in [0, 1], as 2 atanh(s) with s = e / (2 + e) <= 1/3.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log1p_of_unit(D d, V e) {
@@ -76,7 +121,7 @@ HWY_INLINE V log1p_of_unit(D d, V e) {
 // log(1 + exp(x)). Above 17 this is x in float32.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V softplus(D d, V x) {
-  const V e = exp(d, hn::Neg(hn::Abs(x)));
+  const V e = exp_of_minus_abs(d, x);
   return hn::Add(hn::Max(hn::Zero(d), x), log1p_of_unit(d, e));
 }
 
@@ -84,7 +129,7 @@ HWY_INLINE V softplus(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  const V e = exp(d, hn::Neg(hn::Abs(x)));
+  const V e = exp_of_minus_abs(d, x);
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(e, one));
 }
 
@@ -92,7 +137,7 @@ HWY_INLINE V sigmoid(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V silu(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  const V e = exp(d, hn::Neg(hn::Abs(x)));
+  const V e = exp_of_minus_abs(d, x);
   const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, e), x);
   return hn::Div(numerator, hn::Add(e, one));
 }

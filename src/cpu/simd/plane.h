@@ -28,6 +28,15 @@ Void* advance(Void* data, DType dtype, int64_t offset) {
   return static_cast<Byte*>(data) + offset * size_of(dtype);
 }
 
+// The plane from element (t, c) on.
+template <class Void>
+BasicPlane<Void> plane_at(BasicPlane<Void> plane, int64_t t, int64_t c) {
+  if (plane.data != nullptr)
+    plane.data =
+        advance(plane.data, plane.dtype, t * plane.token_stride + c * plane.channel_stride);
+  return plane;
+}
+
 inline float float_at(const Plane& plane, int64_t offset) {
   if (plane.dtype == DType::kF32) return static_cast<const float*>(plane.data)[offset];
   const uint16_t bits = static_cast<const uint16_t*>(plane.data)[offset];

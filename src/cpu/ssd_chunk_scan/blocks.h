@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/float16.h"
 #include "core/sequences.h"
 #include "cpu/simd/plane.h"
 #include "hiss/ops/ssd_chunk_scan.h"
@@ -120,12 +119,6 @@ template <class Void>
 BasicPlane<Void> state_plane(const BasicTensorView<Void>& v, int64_t offset, int64_t head) {
   const int64_t* stride = v.stride.data() + v.rank - 3;
   return {advance(v.data, v.dtype, offset + head * stride[0]), v.dtype, stride[2], stride[1]};
-}
-
-inline float float_at(const void* data, DType dtype, int64_t offset) {
-  if (dtype == DType::kF32) return static_cast<const float*>(data)[offset];
-  const uint16_t bits = static_cast<const uint16_t*>(data)[offset];
-  return dtype == DType::kBF16 ? float_from_bf16(bits) : float_from_f16(bits);
 }
 
 inline int64_t checkpoints(const SsdChunkScan::Args& args) {

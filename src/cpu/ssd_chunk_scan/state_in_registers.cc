@@ -143,7 +143,7 @@ void step_sizes(const Task& task, const Segment& segment, int64_t t, int64_t tok
   const int64_t first = task.sequence.row * dt.stride[0] + segment.head * dt.stride[2] +
                         (task.sequence.begin + t) * dt.stride[1];
   for (int64_t i = 0; i < tokens; ++i)
-    buffer[i] = ssd::float_at(dt.data, dt.dtype, first + i * dt.stride[1]);
+    buffer[i] = float_at(Plane{dt.data, dt.dtype}, first + i * dt.stride[1]);
   const bool biased = args.dt_bias.present();
   const Lanes bias =
       hn::Set(d, biased ? args.dt_bias.as<float>()[segment.head * args.dt_bias.stride[0]] : 0.0f);

@@ -105,7 +105,7 @@ inline void pack_states(const Plane& B, const Plane& C, int64_t tokens, int64_t 
           std::memcpy(to, static_cast<const float*>(plane->data) + first, kStates * sizeof(float));
         else
           for (int64_t k = 0; k < kStates; ++k)
-            to[k] = ssd::float_at(plane->data, plane->dtype, first + k * plane->channel_stride);
+            to[k] = float_at(*plane, first + k * plane->channel_stride);
         to += kStates;
       }
     };

@@ -99,6 +99,24 @@ Result<ReUseConfig> from_json(const Json& root) {
   return c;
 }
 
+Result<ReUseBypass> parse_bypass(const std::string& text) {
+  const Result<Json> root = io::parse_json(text);
+  if (!root || !root->is_object())
+    return InvalidArgument("model configuration: bypass: got " + io::printable(text) +
+                           ", want a JSON object with low_db, high_db, bins, frames");
+  ReUseBypass rule{.low_db = NAN, .high_db = NAN};
+  Reader reader(*root);
+  reader.optional_number("bypass", "low_db", -200, 200, rule.low_db);
+  reader.optional_number("bypass", "high_db", -200, 200, rule.high_db);
+  reader.integer("bypass", "bins", 0, 1024, rule.bins);
+  reader.integer("bypass", "frames", 0, 1024, rule.frames);
+  if (!reader.status().ok()) return reader.status();
+  if (!(rule.low_db < rule.high_db))
+    return InvalidArgument("model configuration: bypass: got " + io::printable(text) +
+                           ", want low_db below high_db");
+  return rule;
+}
+
 }  // namespace
 
 Result<ReUseConfig> parse_config(std::string_view config_json) {
@@ -125,6 +143,9 @@ Result<ReUseConfig> read_config(const io::Safetensors& file, std::string_view co
       return InvalidArgument("model configuration: input_rms_dbfs: got " +
                              io::printable(level->second) + ", want a level in dB, -200 to 200");
     config->input_rms_dbfs = value->get<double>();
+  }
+  if (auto rule = metadata.find("bypass"); rule != metadata.end()) {
+    HISS_ASSIGN_OR_RETURN(config->bypass, parse_bypass(rule->second));
   }
   return config;
 }

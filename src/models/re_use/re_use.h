@@ -16,6 +16,12 @@
 
 namespace hiss::models {
 
+// What the front end does after the network when a checkpoint asks for it: audio/bypass.h.
+struct ReUseBypass {
+  double low_db = 0, high_db = 0;
+  int64_t bins = 0, frames = 0;
+};
+
 // The shape of a RE-USE-layout network and its front end (config.json: model_cfg, stft_cfg).
 struct ReUseConfig {
   int64_t blocks = 30;    // num_tfmamba
@@ -26,8 +32,9 @@ struct ReUseConfig {
   int64_t dt_rank = 0;  // 0: ceil(channels / 16)
   double norm_epsilon = 1e-5;
   int64_t n_fft = 320, hop_size = 40, win_size = 320, sampling_rate = 8000;  // base STFT
-  std::optional<double>
-      input_rms_dbfs;  // level the windows are brought to; absent: fed as they are
+  // The level windows are brought to; absent: fed as they are.
+  std::optional<double> input_rms_dbfs;
+  std::optional<ReUseBypass> bypass{};  // absent: the network's output as it is
 };
 
 // One window of a batch of channels, frames x bins each: log1p magnitude and phase, dense

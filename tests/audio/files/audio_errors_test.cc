@@ -119,9 +119,15 @@ TEST_P(TruncationTest, WhatIsThereIsReadAndTheRestIsReported) {
     if (*frames == 0) break;
     samples.insert(samples.end(), block.begin(), block.begin() + *frames);
   }
-  EXPECT_GT(samples.size(), 30000u);
+  // Vorbis and Opus come in pages of about a second.
+  EXPECT_GT(samples.size(), 15000u);
   EXPECT_LT(samples.size(), 70000u);
-  for (size_t i = 0; i < samples.size(); ++i) ASSERT_EQ(samples[i], whole[i]) << i;
+  EXPECT_GE((*reader)->info().frames, static_cast<int64_t>(samples.size()));
+  EXPECT_LE((*reader)->info().frames, 100000);
+  const int kind = GetParam() & SF_FORMAT_TYPEMASK;
+  const bool lossy = kind == SF_FORMAT_OGG || kind == SF_FORMAT_MPEG;
+  for (size_t i = 0; i < samples.size(); ++i)
+    ASSERT_NEAR(samples[i], whole[i], lossy ? 0.05 : 0) << i;
   EXPECT_THAT((*reader)->truncation(), HasSubstr("is cut short"));
   // The rest is a whole file of its own.
   ASSERT_TRUE(convert(folder / "cut", folder / "out").ok());
@@ -133,7 +139,26 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_FLOAT,
                     SF_FORMAT_WAVEX | SF_FORMAT_PCM_24, SF_FORMAT_RF64 | SF_FORMAT_PCM_16,
                     SF_ENDIAN_BIG | SF_FORMAT_WAV | SF_FORMAT_PCM_16,
-                    SF_FORMAT_AIFF | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
+                    SF_FORMAT_AIFF | SF_FORMAT_PCM_16, SF_FORMAT_W64 | SF_FORMAT_PCM_16,
+                    SF_FORMAT_AU | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                    SF_FORMAT_OGG | SF_FORMAT_VORBIS, SF_FORMAT_OGG | SF_FORMAT_OPUS,
+                    SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III));
+
+// libsndfile looks for a chunk behind the samples and gives up without it, except near the end.
+TEST(AudioReader, ACafFileCutShortIsRefusedOrReported) {
+  const TemporaryFolder folder;
+  make_sound(folder / "whole", {SF_FORMAT_CAF | SF_FORMAT_PCM_16, 16000, 1, signal(100000)});
+  const std::string bytes = read_file(folder / "whole");
+  for (const size_t size : {bytes.size() / 100, bytes.size() / 2, bytes.size() - 100}) {
+    write_file(folder / "cut", bytes.substr(0, size));
+    const auto reader = AudioReader::open(folder / "cut");
+    if (reader) {
+      EXPECT_THAT((*reader)->truncation(), HasSubstr("is cut short"));
+    } else {
+      EXPECT_EQ(reader.error().code(), StatusCode::kDataLoss);
+    }
+  }
+}
 
 TEST(AudioReader, SaysThatAFileIsDamagedInTheMiddle) {
   const TemporaryFolder folder;
@@ -149,7 +174,9 @@ TEST(AudioReader, SaysThatAFileIsDamagedInTheMiddle) {
 TEST(AudioReader, AWholeFileIsNotCutShort) {
   const TemporaryFolder folder;
   for (const int format : {SF_FORMAT_WAV | SF_FORMAT_PCM_U8, SF_FORMAT_AIFF | SF_FORMAT_PCM_S8,
-                           SF_FORMAT_RF64 | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16}) {
+                           SF_FORMAT_RF64 | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                           SF_FORMAT_CAF | SF_FORMAT_PCM_16, SF_FORMAT_W64 | SF_FORMAT_PCM_24,
+                           SF_FORMAT_AU | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_VORBIS}) {
     make_sound(folder / "whole", {format, 16000, 1, signal(1000)});
     const auto reader = AudioReader::open(folder / "whole");
     ASSERT_TRUE(reader);

@@ -13,15 +13,18 @@
 // What the scan kernels of all instruction sets share: nothing here is compiled for one of them.
 namespace hiss::cpu {
 
-// The state of one vector of channels lives on the stack of its task.
-inline constexpr int64_t kMaxDstate = 512;
+// Channels a task takes through a sequence.
+inline constexpr int64_t kRunChannels = 64;
+// Their states live on the task's stack: 64 KiB at most.
+inline constexpr int64_t kMaxDstate = 256;
 
-// The channels of a group cut into vectors: no vector crosses a group.
-struct ChannelBlocks {
+// The channels of each group cut into runs: none crosses a group.
+struct ChannelRuns {
   int64_t group_dim, per_group, count;
 };
-inline ChannelBlocks channel_blocks(int64_t dim, int64_t ngroups, int64_t lanes) {
-  const int64_t group_dim = dim / ngroups, per_group = (group_dim + lanes - 1) / lanes;
+inline ChannelRuns channel_runs(int64_t dim, int64_t ngroups) {
+  const int64_t group_dim = dim / ngroups;
+  const int64_t per_group = (group_dim + kRunChannels - 1) / kRunChannels;
   return {group_dim, per_group, per_group * ngroups};
 }
 
@@ -32,11 +35,10 @@ Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
   return {};
 }
 
-// The prepared decay of each block: two rows a state and their largest.
-template <int64_t kLanes>
-size_t workspace_bytes(const SelectiveScan::Problem& p, const Machine&) {
-  const int64_t count = channel_blocks(p.dim, p.ngroups, kLanes).count;
-  return static_cast<size_t>(count * (2 * p.dstate + 1) * kLanes) * sizeof(float);
+// The prepared decay of each run: two rows a state, and their largest.
+inline size_t workspace_bytes(const SelectiveScan::Problem& p, const Machine&) {
+  const int64_t runs = channel_runs(p.dim, p.ngroups).count;
+  return static_cast<size_t>(runs * kRunChannels * (2 * p.dstate + 1)) * sizeof(float);
 }
 
 // B or C of one sequence and group as a (tokens, states) plane.
