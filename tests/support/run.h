@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <string>
@@ -44,7 +45,7 @@ Status run_kernel(const Kernel<Op>& kernel, const typename Op::Args& args,
   const size_t bytes = kernel.workspace_bytes ? kernel.workspace_bytes(problem, this_machine()) : 0;
   HISS_ASSIGN_OR_RETURN(Arena arena, Arena::create(bytes));
   const std::span<std::byte> workspace = arena.take<std::byte>(static_cast<int64_t>(bytes));
-  std::memset(workspace.data(), 0xff, workspace.size());
+  std::fill(workspace.begin(), workspace.end(), std::byte{0xff});
   return kernel.run(args, {.workspace = workspace, .executor = executor});
 }
 
