@@ -55,6 +55,7 @@ HWY_INLINE void scan_tile(std::index_sequence<n...>, int64_t tokens, bool begin,
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = HWY_LANES(float), kStates = sizeof...(n), kRow = ssd::kRow;
   struct Vectors {
+    HWY_ATTR Vectors() {}
     V v[kVectors];
   };
   const auto load = [&](const float* p) HWY_ATTR {
