@@ -108,6 +108,32 @@ TEST(Enhancer, BringsEachWindowToTheLevelTheModelAsksFor) {
   EXPECT_NEAR(loudest[0], loudest[1], 1e-5);
 }
 
+TEST(Enhancer, GivesBackWhatTheNetworkHardlyChangedWhereTheModelAsksForIt) {
+  const auto fade = [](const SpectrumBatch& s, Activations*) {  // removes -30 dB
+    for (int64_t i = 0; i < s.batch * s.frames * s.bins; ++i) {
+      s.log_magnitude[i] = std::log1p(0.97f * std::expm1(s.log_magnitude[i]));
+    }
+    return Status();
+  };
+  models::ReUseConfig config;
+  config.input_rms_dbfs = -20.0;
+  const auto x = noise(2 * 1600, 0.02f);  // two channels that differ
+  const auto distance = [&] {
+    const auto enhancer = pass_through_enhancer({.chunk_seconds = 1}, config, fade);
+    const auto y = enhance(*enhancer, 8000, 2, x, [] { return 1600; });
+    double sum = 0, power = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      sum += (y[i] - x[i]) * (y[i] - x[i]), power += x[i] * x[i];
+    }
+    return std::sqrt(sum / power);
+  };
+  EXPECT_NEAR(distance(), 0.03, 1e-3);
+  config.bypass = {.low_db = -20, .high_db = -14, .bins = 3, .frames = 3};
+  EXPECT_LT(distance(), 1e-6);
+  config.bypass = {.low_db = -50, .high_db = -40, .bins = 3, .frames = 3};
+  EXPECT_NEAR(distance(), 0.03, 1e-3);
+}
+
 TEST(Enhancer, PassesTheNetworksErrorOn) {
   const auto fail = [](const SpectrumBatch&, Activations*) {
     return ResourceExhausted("no memory for the activations");
