@@ -5,6 +5,7 @@
 
 #include "ops/bound.h"
 #include "ops/check.h"
+#include "ops/outputs_apart.h"
 
 namespace hiss {
 
@@ -26,13 +27,7 @@ Status CausalConv1d::check(const Args& a) {
                                      {{"nseq", nseq}, {"width-1", width - 1}, {"dim", dim}}));
   HISS_RETURN_IF_ERROR(
       want_tensor("y", a.y, {a.x.dtype}, {{"batch", batch}, {"seqlen", seqlen}, {"dim", dim}}));
-  return want_apart({{"x", a.x},
-                     {"weight", a.weight},
-                     {"bias", a.bias},
-                     {"initial_state", a.initial_state},
-                     {"cu_seqlens", a.cu_seqlens}},
-                    {{"y", a.y}, {"final_state", a.final_state}},
-                    {{"final_state", "initial_state"}});
+  return want_outputs_apart<CausalConv1d>(a, {{"final_state", "initial_state"}});
 }
 
 CausalConv1d::Problem CausalConv1d::describe(const Args& a) {

@@ -5,6 +5,7 @@
 
 #include "ops/bound.h"
 #include "ops/check.h"
+#include "ops/outputs_apart.h"
 
 namespace hiss {
 
@@ -26,9 +27,7 @@ Status CausalConv1dUpdate::check(const Args& a) {
       {{"batch", batch}, {"ntokens", ntokens}, {"width-1", width - 1}, {"dim", dim}}));
   HISS_RETURN_IF_ERROR(
       want_tensor("y", a.y, {a.x.dtype}, {{"batch", batch}, {"ntokens", ntokens}, {"dim", dim}}));
-  return want_apart(
-      {{"x", a.x}, {"weight", a.weight}, {"bias", a.bias}, {"state_indices", a.state_indices}},
-      {{"y", a.y}, {"state", a.state}, {"snapshots", a.snapshots}});
+  return want_outputs_apart<CausalConv1dUpdate>(a);
 }
 
 CausalConv1dUpdate::Problem CausalConv1dUpdate::describe(const Args& a) {

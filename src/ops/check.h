@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "hiss/ops/common.h"
@@ -50,7 +51,7 @@ struct Pair {
 // Elements of each output lie apart from one another, and from those of every input and of every
 // other output. Absent tensors are skipped, and so is a pair of `may_be_same` that is the very same
 // view.
-Status want_apart(std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
+Status want_apart(std::span<const Named> inputs, std::span<const Named> outputs,
                   std::initializer_list<Pair> may_be_same = {});
 
 // Sequences: rows of cu_seqlens, or of the batch without it.

@@ -91,27 +91,27 @@ bool same_view(const ConstTensorView& a, const ConstTensorView& b) {
 
 }  // namespace
 
-Status want_apart(std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
+Status want_apart(std::span<const Named> inputs, std::span<const Named> outputs,
                   std::initializer_list<Pair> may_be_same) {
-  for (const Named* output = outputs.begin(); output != outputs.end(); ++output) {
-    if (output->view.elements() == 0) continue;
-    const Footprint written = footprint(output->view);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Named& output = outputs[i];
+    if (output.view.elements() == 0) continue;
+    const Footprint written = footprint(output.view);
     if (!nested(written))
-      return InvalidArgument(std::string(output->name) + ": got " + to_string(output->view) +
+      return InvalidArgument(std::string(output.name) + ": got " + to_string(output.view) +
                              " with strides that interleave or repeat elements, want an output "
                              "whose every axis steps over the finer ones");
     const auto check = [&](const Named& other) -> Status {
       if (other.view.elements() == 0 || apart(written, footprint(other.view))) return {};
       for (const Pair& pair : may_be_same)
-        if (pair.output == output->name && pair.other == other.name &&
-            same_view(output->view, other.view))
+        if (pair.output == output.name && pair.other == other.name &&
+            same_view(output.view, other.view))
           return {};
-      return InvalidArgument(std::string(output->name) + ": got memory that overlaps " +
+      return InvalidArgument(std::string(output.name) + ": got memory that overlaps " +
                              std::string(other.name) + ", want memory of its own");
     };
     for (const Named& input : inputs) HISS_RETURN_IF_ERROR(check(input));
-    for (const Named* next = output + 1; next != outputs.end(); ++next)
-      HISS_RETURN_IF_ERROR(check(*next));
+    for (const Named& next : outputs.subspan(i + 1)) HISS_RETURN_IF_ERROR(check(next));
   }
   return {};
 }

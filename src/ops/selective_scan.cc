@@ -7,6 +7,7 @@
 
 #include "ops/bound.h"
 #include "ops/check.h"
+#include "ops/outputs_apart.h"
 
 namespace hiss {
 
@@ -53,20 +54,8 @@ Status check_shapes(const SelectiveScan::Args& a) {
 
 Status SelectiveScan::check(const Args& a) {
   HISS_RETURN_IF_ERROR(check_shapes(a));
-  return want_apart(
-      {{"u", a.u},
-       {"dt", a.dt},
-       {"A", a.A},
-       {"B", a.B},
-       {"C", a.C},
-       {"D", a.D},
-       {"z", a.z},
-       {"dt_bias", a.dt_bias},
-       {"initial_state", a.initial_state},
-       {"checkpoint_tokens", a.checkpoint_tokens},
-       {"cu_seqlens", a.cu_seqlens}},
-      {{"y", a.y}, {"final_state", a.final_state}, {"checkpoint_states", a.checkpoint_states}},
-      {{"y", "u"}, {"y", "z"}, {"final_state", "initial_state"}});
+  return want_outputs_apart<SelectiveScan>(
+      a, {{"y", "u"}, {"y", "z"}, {"final_state", "initial_state"}});
 }
 
 SelectiveScan::Problem SelectiveScan::describe(const Args& a) {

@@ -7,6 +7,7 @@
 
 #include "ops/bound.h"
 #include "ops/check.h"
+#include "ops/outputs_apart.h"
 
 namespace hiss {
 
@@ -45,16 +46,7 @@ Status check_shapes(const SelectiveStateUpdate::Args& a) {
 
 Status SelectiveStateUpdate::check(const Args& a) {
   HISS_RETURN_IF_ERROR(check_shapes(a));
-  return want_apart({{"x", a.x},
-                     {"dt", a.dt},
-                     {"A", a.A},
-                     {"B", a.B},
-                     {"C", a.C},
-                     {"D", a.D},
-                     {"z", a.z},
-                     {"dt_bias", a.dt_bias},
-                     {"state_indices", a.state_indices}},
-                    {{"y", a.y}, {"state", a.state}, {"snapshots", a.snapshots}});
+  return want_outputs_apart<SelectiveStateUpdate>(a);
 }
 
 SelectiveStateUpdate::Problem SelectiveStateUpdate::describe(const Args& a) {

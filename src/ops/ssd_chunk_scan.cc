@@ -7,6 +7,7 @@
 
 #include "ops/bound.h"
 #include "ops/check.h"
+#include "ops/outputs_apart.h"
 
 namespace hiss {
 
@@ -73,20 +74,8 @@ Status check_shapes(const SsdChunkScan::Args& a) {
 
 Status SsdChunkScan::check(const Args& a) {
   HISS_RETURN_IF_ERROR(check_shapes(a));
-  return want_apart(
-      {{"x", a.x},
-       {"dt", a.dt},
-       {"A", a.A},
-       {"B", a.B},
-       {"C", a.C},
-       {"D", a.D},
-       {"z", a.z},
-       {"dt_bias", a.dt_bias},
-       {"initial_states", a.initial_states},
-       {"checkpoint_tokens", a.checkpoint_tokens},
-       {"cu_seqlens", a.cu_seqlens}},
-      {{"y", a.y}, {"final_states", a.final_states}, {"checkpoint_states", a.checkpoint_states}},
-      {{"y", "x"}, {"y", "z"}, {"final_states", "initial_states"}});
+  return want_outputs_apart<SsdChunkScan>(
+      a, {{"y", "x"}, {"y", "z"}, {"final_states", "initial_states"}});
 }
 
 SsdChunkScan::Problem SsdChunkScan::describe(const Args& a) {

@@ -234,7 +234,8 @@ TEST(Check, ColumnsOfDifferentWidthsLieApartOrNot) {
     return TensorView(rows.data() + from, DType::kF32, {5, width}, {100, 1});
   };
   const auto apart = [](const TensorView& output, const TensorView& input) {
-    return ops::want_apart({{"in", input}}, {{"out", output}});
+    const ops::Named in{"in", input}, out{"out", output};
+    return ops::want_apart({&in, 1}, {&out, 1});
   };
   EXPECT_TRUE(ok(apart(columns(30, 10), columns(0, 30))));
   EXPECT_TRUE(ok(apart(columns(0, 30), columns(30, 10))));
