@@ -48,16 +48,34 @@ HWY_AFTER_NAMESPACE();
 #endif  // HISS_ISA
 
 #if HWY_ONCE
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace hiss::bench {
 namespace {
 
+#if defined(__x86_64__)
+// Pairs of BF16 products added to F32. Returns the multiply-adds done.
+__attribute__((target("avx512f,avx512bf16"))) double bf16_multiply_add(int rounds, float* result) {
+  const __m512bh a = _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.5f));
+  __m512 x[12] = {};
+  for (int i = 0; i < rounds; ++i)
+    for (__m512& sum : x) sum = _mm512_dpbf16_ps(sum, a, a);
+  __m512 all = x[0];
+  for (const __m512& sum : x) all = _mm512_add_ps(all, sum);
+  _mm512_storeu_ps(result, all);
+  return 12.0 * 32 * rounds;
+}
+#endif
+
 // The best of several runs, in units a second; work returns its units.
-double best_rate(const std::function<double()>& work) {
+double best_rate(int runs, bool of_this_thread, const std::function<double()>& work) {
   double best = 0;
-  for (int run = 0; run < 20; ++run) {
-    const double start = milliseconds(true);
+  for (int run = 0; run < runs; ++run) {
+    const double start = milliseconds(of_this_thread);
     const double units = work();
-    best = std::max(best, 1e3 * units / (milliseconds(true) - start));
+    best = std::max(best, 1e3 * units / (milliseconds(of_this_thread) - start));
   }
   return best;
 }
@@ -73,24 +91,44 @@ double multiply_add_on(const Machine& machine, int rounds) {
 #endif
 }
 
+// 0: this machine has no such instruction.
+double bf16_rate([[maybe_unused]] const Machine& machine) {
+#if defined(__x86_64__)
+  float result[16];
+  if (machine.avx512_bf16)
+    return best_rate(20, true, [&] { return bf16_multiply_add(1 << 17, result); });
+#endif
+  return 0;
+}
+
 }  // namespace
 
 Peaks measure_peaks() {
-  constexpr size_t kBytes = 64 << 20;
-  std::vector<char> from(kBytes, 1), to(kBytes, 2);
   std::vector<float> x(2048, -1.0f), y(x.size());
   const auto n = static_cast<int64_t>(x.size());
   return {
-      .multiply_adds = best_rate([] { return multiply_add_on(this_machine(), 1 << 18); }),
-      .copied_bytes = best_rate([&] {
-        std::memcpy(to.data(), from.data(), kBytes);
-        return 2.0 * kBytes;
-      }),
-      .exponentials = best_rate([&] {
-        for (int i = 0; i < 200; ++i) cpu::array_math().exp(x.data(), n, y.data());
-        return 200.0 * static_cast<double>(n);
-      }),
+      .multiply_adds = best_rate(20, true, [] { return multiply_add_on(this_machine(), 1 << 18); }),
+      .bf16_multiply_adds = bf16_rate(this_machine()),
+      .exponentials = best_rate(20, true,
+                                [&] {
+                                  for (int i = 0; i < 200; ++i)
+                                    cpu::array_math().exp(x.data(), n, y.data());
+                                  return 200.0 * static_cast<double>(n);
+                                }),
   };
+}
+
+double measure_copying(int64_t bytes, Executor& executor) {
+  const int64_t parts = executor.workers(), part = bytes / 2 / parts + 1;
+  std::vector<char> from(static_cast<size_t>(part * parts), 1), to(from.size(), 2);
+  const auto times = static_cast<int>(std::max<int64_t>(1, (1 << 21) / (2 * part * parts)));
+  return best_rate(7, parts == 1, [&] {
+    executor.run(parts, [&](int64_t task, int) {
+      for (int i = 0; i < times; ++i)
+        std::memcpy(to.data() + task * part, from.data() + task * part, static_cast<size_t>(part));
+    });
+    return 2.0 * static_cast<double>(part * parts) * times;
+  });
 }
 
 }  // namespace hiss::bench
