@@ -6,12 +6,15 @@
 // of its copy bandwidth, whichever the work needs longer. A wrong answer, ours or a contender's, is
 // an error, not a time.
 
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 
 #include "measure.h"
+#include "network.h"
 
 namespace hiss::bench {
 namespace {
@@ -40,6 +43,7 @@ std::vector<std::unique_ptr<Contender>> open_contenders(const Options& options) 
 }
 
 int run(const Options& options, int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // a contender that has died is an error of the write to it
   const Peaks peaks = measure_peaks();
   const auto contenders = open_contenders(options);
   const Header header = make_header(argc, argv, peaks, options.quick);
@@ -55,10 +59,20 @@ int run(const Options& options, int argc, char** argv) {
     for (const Shape<Op>& shape : shapes<Op>(options.quick))
       if (status.ok()) status = bench.measure(shape);
   });
+  std::vector<Row> rows = bench.rows();
+  const bool with_torch = std::any_of(contenders.begin(), contenders.end(), [](const auto& c) {
+    return c->name().starts_with("PyTorch");
+  });
+  for (const NetworkShape& shape : network_shapes()) {
+    if (!status.ok() || options.quick) break;
+    auto network = measure_network(shape, settings, peaks, with_torch ? options.folder : "");
+    status = network.error();
+    if (network) rows.insert(rows.end(), network->begin(), network->end());
+  }
   if (!status.ok()) std::fprintf(stderr, "bench_cpu: %s\n", status.to_string().c_str());
   if (!options.json.empty()) {
     std::ofstream file(options.json);
-    file << to_json(header, bench.rows());
+    file << to_json(header, rows);
     if (!file.flush()) status = Internal("cannot write " + options.json);
   }
   return status.ok() ? 0 : 1;

@@ -17,20 +17,25 @@ Executor& Bench::executor(int threads) {
   return *pool;
 }
 
-double Bench::copied_bytes(double bytes, int threads) {
-  double& rate = copying_[{bytes, threads}];
-  if (rate == 0) rate = measure_copying(static_cast<int64_t>(bytes), executor(threads));
+double Bench::bytes_a_second(const Work& work, int threads) {
+  const bool in_place = work.footprint < work.bytes;
+  double& rate = moving_[{work.footprint, in_place, threads}];
+  if (rate == 0)
+    rate = measure_moving(static_cast<int64_t>(work.footprint), in_place, executor(threads));
   return rate;
+}
+
+double compute_bound(const Work& work, bool sixteen_bits, int threads, const Peaks& peaks) {
+  const bool bf16 = sixteen_bits && peaks.bf16_multiply_adds > 0;
+  const double matrix_rate = bf16 ? peaks.bf16_multiply_adds : peaks.multiply_adds;
+  const double others = work.multiply_adds - work.matrix_multiply_adds;
+  return 1e3 / threads * (work.matrix_multiply_adds / matrix_rate + others / peaks.multiply_adds);
 }
 
 void Bench::bound(const Work& work, bool sixteen_bits, int threads, Row& row) {
   const bool bf16 = sixteen_bits && work.matrix_multiply_adds > 0 && peaks_.bf16_multiply_adds > 0;
-  const double matrix_rate = bf16 ? peaks_.bf16_multiply_adds : peaks_.multiply_adds;
-  const double compute_ms =
-      1e3 / threads *
-      (work.matrix_multiply_adds / matrix_rate +
-       (work.multiply_adds - work.matrix_multiply_adds) / peaks_.multiply_adds);
-  const double memory_ms = 1e3 * work.bytes / copied_bytes(work.bytes, threads);
+  const double compute_ms = compute_bound(work, sixteen_bits, threads, peaks_);
+  const double memory_ms = 1e3 * work.bytes / bytes_a_second(work, threads);
   row.bound_ms = std::max(compute_ms, memory_ms);
   row.bound_kind = memory_ms > compute_ms ? "memory" : bf16 ? "bf16" : "fma";
 }

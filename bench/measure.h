@@ -7,6 +7,7 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "clock.h"
@@ -22,7 +23,7 @@ struct Settings {
   std::regex filter{""};        // finds a match in "<kernel> <case> <precision>"
   std::vector<int> threads{1};  // each of these
   bool every_kernel = false;    // not only the one that a call would get
-  int least = 9;                // samples; of a contender a third
+  int least = 5;                // samples of each
   double budget_ms = 500;       // for the calls of each kernel and contender
 };
 
@@ -31,6 +32,10 @@ Status check_answer(const std::string& who, const ConstTensorView& answer,
                     const ConstTensorView& expected, const ErrorBound& bound);
 // For contenders: all of them compute in float32, in an order of their own.
 inline constexpr ErrorBound kPeerBound{.relative_rms = 2e-5, .max_over_rms = 2e-3};
+
+// Milliseconds of the arithmetic at the machine's peak; sixteen_bits: where products may be of
+// BF16.
+double compute_bound(const Work& work, bool sixteen_bits, int threads, const Peaks& peaks);
 
 // A kernel on arguments whose outputs are its own.
 template <class Op>
@@ -103,14 +108,14 @@ class Bench {
                  int threads);
   // Fills in the bound and its kind.
   void bound(const Work& work, bool sixteen_bits, int threads, Row& row);
-  double copied_bytes(double bytes, int threads);
+  double bytes_a_second(const Work& work, int threads);
   Executor& executor(int threads);
 
   const Settings settings_;
   const Peaks peaks_;
   const std::vector<std::unique_ptr<Contender>>& contenders_;
   std::map<int, std::unique_ptr<Executor>> executors_;
-  std::map<std::pair<double, int>, double> copying_;
+  std::map<std::tuple<double, bool, int>, double> moving_;  // footprint, in place, threads
   std::vector<Row> rows_;
 };
 

@@ -43,6 +43,14 @@ double multiply_add(int rounds, float* result) {
   return 12.0 * HWY_LANES(float) * rounds;
 }
 
+// Reads and writes each value once.
+void scale_in_place(float* x, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto factor = hn::Set(d, 1.0f);
+  for (int64_t i = 0; i + HWY_LANES(float) <= n; i += HWY_LANES(float))
+    hn::StoreU(hn::Mul(hn::LoadU(d, x + i), factor), d, x + i);
+}
+
 }  // namespace hiss::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // HISS_ISA
@@ -91,6 +99,16 @@ double multiply_add_on(const Machine& machine, int rounds) {
 #endif
 }
 
+void scale_in_place_on(const Machine& machine, float* x, int64_t n) {
+#if defined(__x86_64__)
+  if (machine.avx512) return N_AVX3::scale_in_place(x, n);
+  if (machine.avx2) return N_AVX2::scale_in_place(x, n);
+  return N_SSE4::scale_in_place(x, n);
+#else
+  if (machine.neon) N_NEON::scale_in_place(x, n);
+#endif
+}
+
 // 0: this machine has no such instruction.
 double bf16_rate([[maybe_unused]] const Machine& machine) {
 #if defined(__x86_64__)
@@ -118,16 +136,23 @@ Peaks measure_peaks() {
   };
 }
 
-double measure_copying(int64_t bytes, Executor& executor) {
-  const int64_t parts = executor.workers(), part = bytes / 2 / parts + 1;
-  std::vector<char> from(static_cast<size_t>(part * parts), 1), to(from.size(), 2);
-  const auto times = static_cast<int>(std::max<int64_t>(1, (1 << 21) / (2 * part * parts)));
-  return best_rate(7, parts == 1, [&] {
+double measure_moving(int64_t footprint, bool in_place, Executor& executor) {
+  const int64_t parts = executor.workers();
+  const int64_t part = footprint / (in_place ? 4 : 8) / parts + 1;  // floats
+  std::vector<float> from(static_cast<size_t>(part * parts), 1), to(in_place ? 0 : from.size(), 2);
+  const int64_t bytes = 8 * part * parts;
+  const auto times = static_cast<int>(std::max<int64_t>(1, (1 << 22) / bytes));
+  return best_rate(15, parts == 1, [&] {
     executor.run(parts, [&](int64_t task, int) {
-      for (int i = 0; i < times; ++i)
-        std::memcpy(to.data() + task * part, from.data() + task * part, static_cast<size_t>(part));
+      float* x = from.data() + task * part;
+      for (int i = 0; i < times; ++i) {
+        if (in_place)
+          scale_in_place_on(this_machine(), x, part);
+        else
+          std::memcpy(to.data() + task * part, x, static_cast<size_t>(part) * sizeof(float));
+      }
     });
-    return 2.0 * static_cast<double>(part * parts) * times;
+    return static_cast<double>(bytes) * times;
   });
 }
 

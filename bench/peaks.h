@@ -18,8 +18,9 @@ struct Peaks {
 };
 Peaks measure_peaks();
 
-// Bytes read and written a second by copying, on all the executor's threads, between buffers that
-// take `bytes` together: what is small stays in a cache, as it does for an operator of that size.
-double measure_copying(int64_t bytes, Executor& executor);
+// Bytes read and written a second on all the executor's threads together, by copying between two
+// buffers or within one, that take `footprint` bytes: what is small stays in a cache, as it does
+// for an operator of that size.
+double measure_moving(int64_t footprint, bool in_place, Executor& executor);
 
 }  // namespace hiss::bench

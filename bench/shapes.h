@@ -26,9 +26,10 @@ template <class Op>
 std::vector<Shape<Op>> shapes(bool quick);
 
 // What a call cannot do without: state updates; multiply-adds on F32 (counted as the pages of
-// docs/kernels do); those of them that 16-bit operands may do; bytes moved once.
+// docs/kernels do); those of them that 16-bit operands may do; bytes moved once; bytes of memory
+// that are touched (a state is read and written in place).
 struct Work {
-  double updates = 0, multiply_adds = 0, matrix_multiply_adds = 0, bytes = 0;
+  double updates = 0, multiply_adds = 0, matrix_multiply_adds = 0, bytes = 0, footprint = bytes;
 };
 Work work_of(const CausalConv1d::Args& args);
 Work work_of(const CausalConv1dUpdate::Args& args);

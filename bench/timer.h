@@ -28,7 +28,7 @@ struct Times {
 Times summarize(std::vector<double> ms);
 
 // Each in turn, round after round, so that what disturbs the machine disturbs all of them alike:
-// at least `least` samples of each and `budget_ms` of its calls.
+// at least `least` samples of each (three of what takes far too long) and `budget_ms` of its calls.
 Result<std::vector<Times>> take_turns(const std::vector<Timed*>& contestants, int least,
                                       double budget_ms);
 

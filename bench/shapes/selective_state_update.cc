@@ -63,9 +63,11 @@ std::vector<Shape<SelectiveStateUpdate>> shapes<SelectiveStateUpdate>(bool) {
 Work work_of(const SelectiveStateUpdate::Args& a) {
   const auto updates = static_cast<double>(a.x.elements() * a.B.shape[3]);
   const bool tied = a.A.stride[2] == 0;
+  const double once = bytes_of(a.state, a.x, a.y) + (tied ? 0 : bytes_of(a.A));
   return {.updates = updates,
           .multiply_adds = (tied ? 3 : 10) * updates,
-          .bytes = 2 * bytes_of(a.state) + bytes_of(a.x, a.y) + (tied ? 0 : bytes_of(a.A))};
+          .bytes = once + bytes_of(a.state),
+          .footprint = once};
 }
 
 }  // namespace hiss::bench
