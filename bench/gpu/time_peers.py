@@ -6,6 +6,7 @@ how to get it."""
 
 import argparse
 import json
+import os
 import re
 import sys
 import time
@@ -49,6 +50,7 @@ def main():
   options = parser.parse_args()
   start = time.monotonic()
   sys.path.insert(0, f"{options.peers}/lib")
+  sys.setdlopenflags(os.RTLD_LAZY)  # the extensions hold the forward parts alone
   torch.manual_seed(1)
   peers = load(options.peers)
   limits = timing.ceilings()
