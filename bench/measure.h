@@ -150,7 +150,7 @@ Status Bench::measure(const Shape<Op>& shape, const typename Op::Args& args,
     const auto problem = Op::describe(classed);
     for (const Kernel<Op>* kernel : kernels<Op>()) {
       if (kernel == kernels<Op>().back()) break;  // the reference is not for speed
-      if (!kernel->why_not(problem, this_machine()).empty()) continue;
+      if (!kernel->declines(problem, this_machine()).empty()) continue;
       if (wanted(kernel->name, shape.name, precision)) {
         HISS_ASSIGN_OR_RETURN(auto call,
                               KernelCall<Op>::create(*kernel, classed, executor(threads)));
