@@ -21,6 +21,9 @@ namespace {
 using models::ReUse;
 using models::ReUseConfig;
 
+// Samples of the full-size network, which takes seconds.
+constexpr int kFewest = 2;
+
 // One window's features, as dense [frames, bins].
 struct Features {
   int64_t frames, bins;
@@ -213,8 +216,8 @@ Result<std::vector<Row>> measure_network(const NetworkShape& shape, const Settin
       contestants.push_back(call.get());
       calls.push_back(std::move(call));
     }
-    HISS_ASSIGN_OR_RETURN(const auto times,
-                          take_turns(contestants, settings.least, settings.budget_ms));
+    const int least = shape.model.empty() ? std::min(settings.least, kFewest) : settings.least;
+    HISS_ASSIGN_OR_RETURN(const auto times, take_turns(contestants, least, settings.budget_ms));
     const size_t first = rows.size() - calls.size();
     if (!contenders.empty() && shape.model.empty()) {
       HISS_ASSIGN_OR_RETURN(
