@@ -56,22 +56,38 @@ inline void pair_neighbours(const float* row, int64_t n, int64_t pairs, float* t
     _mm512_store_si512(to + i, round_vectors(load(2 * i), load(2 * i + kLanes)));
 }
 
-// Two rows of n floats times their weights as pairs of one from each; `upper` may be nullptr:
-// zeros. Zeros up to the next whole vector. False: something is not finite.
-inline bool pair_rows(const float* lower, const float* upper, int64_t n, float lower_weight,
-                      float upper_weight, float* to) {
+// Two rows of n floats as pairs of one from each; zeros up to the next whole vector.
+inline void pair_rows(const float* lower, const float* upper, int64_t n, float* to) {
   const Tag d;
-  const Lanes lower_factor = hn::Set(d, lower_weight), upper_factor = hn::Set(d, upper_weight);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const auto here = hn::FirstN(d, static_cast<size_t>(std::min(kLanes, n - i)));
+    _mm512_store_si512(to + i, pair_vectors(hn::MaskedLoad(here, d, lower + i),
+                                            hn::MaskedLoad(here, d, upper + i)));
+  }
+}
+
+// Two tokens of x, or one (`upper` is nullptr), and what they are multiplied by.
+struct TwoTokens {
+  const float *lower, *upper;
+  float lower_delta, upper_delta, lower_to_end, upper_to_end;
+};
+
+// The same of delta * x, and of that decayed to the end of the chunk. False: not all is finite.
+inline bool pair_tokens(const TwoTokens& x, int64_t n, float* to, float* to_end) {
+  const Tag d;
   constexpr int kNanOrInfinite = 0x99;
   __mmask16 special = 0;
   for (int64_t i = 0; i < n; i += kLanes) {
     const auto here = hn::FirstN(d, static_cast<size_t>(std::min(kLanes, n - i)));
-    const Lanes a = hn::Mul(lower_factor, hn::MaskedLoad(here, d, lower + i));
+    const Lanes a = hn::Mul(hn::Set(d, x.lower_delta), hn::MaskedLoad(here, d, x.lower + i));
     Lanes b = hn::Zero(d);
-    if (upper != nullptr) b = hn::Mul(upper_factor, hn::MaskedLoad(here, d, upper + i));
+    if (x.upper != nullptr)
+      b = hn::Mul(hn::Set(d, x.upper_delta), hn::MaskedLoad(here, d, x.upper + i));
     special |= _mm512_fpclass_ps_mask(a.raw, kNanOrInfinite) |
                _mm512_fpclass_ps_mask(b.raw, kNanOrInfinite);
     _mm512_store_si512(to + i, pair_vectors(a, b));
+    _mm512_store_si512(to_end + i, pair_vectors(hn::Mul(hn::Set(d, x.lower_to_end), a),
+                                                hn::Mul(hn::Set(d, x.upper_to_end), b)));
   }
   return special == 0;
 }
@@ -153,6 +169,19 @@ inline void multiply_tokens(int64_t tokens, int64_t row_pairs, int64_t pairs, co
     });
 }
 
+// Rows of memory that will be wanted soon, to be brought near a few at a time.
+struct Ahead {
+  const std::byte* data = nullptr;
+  int64_t stride = 0, bytes = 0, rows = 0;  // bytes from row to row, and of one
+};
+
+template <bool kToWrite>
+HWY_INLINE void fetch_rows(const Ahead& ahead, int64_t row) {
+  for (int64_t r = row; r < std::min(row + kRows, ahead.rows); ++r)
+    for (int64_t i = 0; i < ahead.bytes; i += 64)
+      __builtin_prefetch(ahead.data + r * ahead.stride + i, kToWrite, kToWrite ? 3 : 2);
+}
+
 // y of a chunk: what the state gives, and what the tokens since the chunk began give.
 struct Outputs {
   int64_t tokens, vectors;
@@ -166,6 +195,7 @@ struct Outputs {
   const float* mixing;
   const float* x;
   float* y;
+  Ahead next_x, next_z, next_y;
 };
 
 // Tokens up to `t` of one row, alone.
@@ -188,6 +218,11 @@ HWY_INLINE void mix_row(Tile<kVectors>& tile, int64_t r, const float* mixing, co
 inline void make_outputs(const Outputs& o) {
   for_each_vectors(o.vectors, [&]<int64_t kVectors>(int64_t v) HISS_BF16_ATTR {
     for (int64_t t = 0; t < o.tokens; t += kRows) {
+      if (v == 0) {
+        fetch_rows<false>(o.next_x, t);
+        fetch_rows<false>(o.next_z, t);
+        fetch_rows<true>(o.next_y, t);
+      }
       Tile<kVectors> tile;
       clear(tile);
       if (o.has_state) {

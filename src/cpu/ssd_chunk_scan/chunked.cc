@@ -48,35 +48,32 @@ struct Task {
   ChunkScratch& scratch;
   Arrays arrays;
 
-  // body(segment, its h, its h_rounded)
-  template <class Body>
-  void for_each_segment(Body&& body) const {
-    const int64_t floats = ChunkScratch::padded_states(chunks.dstate) * chunks.width();
-    for (int64_t i = first; i < last; ++i)
-      body(ssd::chunk_segment(chunks, group, i), arrays.h + (i - first) * floats,
-           arrays.h_rounded + (i - first) * floats / 2);
-  }
+  HeadSegment segment(int64_t i) const { return ssd::chunk_segment(chunks, group, i); }
+  // The states of segment i.
+  int64_t floats() const { return ChunkScratch::padded_states(chunks.dstate) * chunks.width; }
+  float* h(int64_t i) const { return arrays.h + (i - first) * floats(); }
+  float* h_rounded(int64_t i) const { return arrays.h_rounded + (i - first) * floats() / 2; }
 };
 
 void load_state(const Task& task, int64_t s) {
   const ConstTensorView& states = task.args.initial_states;
-  const int64_t dstate = task.chunks.dstate, width = task.chunks.width();
-  task.for_each_segment([&](const HeadSegment& segment, float* h, float* h_rounded) HWY_ATTR {
-    std::fill_n(h, ChunkScratch::padded_states(dstate) * width, 0.0f);
-    if (!states.present()) return;
+  const int64_t dstate = task.chunks.dstate, width = task.chunks.width;
+  for (int64_t i = task.first; i < task.last; ++i) {
+    float* h = task.h(i);
+    std::fill_n(h, task.floats(), 0.0f);
+    if (!states.present()) continue;
+    const HeadSegment segment = task.segment(i);
     load_segment_state(ssd::state_plane(states, s * states.stride[0], segment.head), segment,
                        dstate, h, width);
     for (int64_t n = 0; n < dstate; n += 2)
-      bf16::pair_rows(h + n * width, h + (n + 1) * width, width, 1.0f, 1.0f,
-                      h_rounded + n / 2 * width);
-  });
+      bf16::pair_rows(h + n * width, h + (n + 1) * width, width, task.h_rounded(i) + n / 2 * width);
+  }
 }
 
 void store_state(const Task& task, const TensorView& states, int64_t offset) {
-  task.for_each_segment([&](const HeadSegment& segment, const float* h, float*) HWY_ATTR {
-    store_segment_state(h, task.chunks.width(), 1.0f, segment, task.chunks.dstate,
-                        ssd::state_plane(states, offset, segment.head));
-  });
+  for (int64_t i = task.first; i < task.last; ++i)
+    store_segment_state(task.h(i), task.chunks.width, 1.0f, task.segment(i), task.chunks.dstate,
+                        ssd::state_plane(states, offset, task.segment(i).head));
 }
 
 // body(n, states, rows): B or C of some tokens, by slices of the states.
@@ -109,14 +106,15 @@ void prepare_tokens(const Task& task, int64_t begin, int64_t tokens) {
     };
     round(task.args.C, a.C);
     round(task.args.B, a.B_rows);
-    for_each_slice(task, task.args.B, begin + t, count,
-                   [&](int64_t n, int64_t states, Rows rows) HWY_ATTR {
-                     for (int64_t i = 0; i < count; i += 2) {
-                       const float* row = rows.data + i * rows.stride;
-                       bf16::pair_rows(row, i + 1 < count ? row + rows.stride : nullptr, states,
-                                       1.0f, 1.0f, a.B_pairs + (t + i) / 2 * padded + n);
-                     }
-                   });
+    const auto pair = [&](int64_t n, int64_t states, Rows rows) HWY_ATTR {
+      static constexpr float kZeros[ssd::kBlockChannels] = {};
+      for (int64_t i = 0; i < count; i += 2) {
+        const float* row = rows.data + i * rows.stride;
+        bf16::pair_rows(row, i + 1 < count ? row + rows.stride : kZeros, states,
+                        a.B_pairs + (t + i) / 2 * padded + n);
+      }
+    };
+    for_each_slice(task, task.args.B, begin + t, count, pair);
   }
   for (int64_t t = 0; t < tokens; t += kLanes)
     load_transposed(d, a.B_rows + t * row_pairs, row_pairs, row_pairs, a.B_tokens + t * row_pairs);
@@ -137,19 +135,27 @@ bool pair_inputs(const Task& task, const HeadSegment& segment, int64_t begin, in
     for (int64_t i = 0; i < count; i += 2) {
       const int64_t lower = t + i, upper = std::min(lower + 1, tokens - 1);
       const float* row = rows.data + i * rows.stride;
-      const float* next = i + 1 < count ? row + rows.stride : nullptr;
-      const auto pair = [&](float lower_weight, float upper_weight, float* to) HWY_ATTR {
-        return bf16::pair_rows(row, next, segment.channels, lower_weight, upper_weight,
-                               to + lower / 2 * kRow);
-      };
-      finite = pair(s.delta[lower], s.delta[upper], s.x) && finite;
-      pair(s.delta[lower] * s.to_end[lower], s.delta[upper] * s.to_end[upper], s.x_to_end);
+      const bf16::TwoTokens two{row,
+                                i + 1 < count ? row + rows.stride : nullptr,
+                                s.delta[lower],
+                                s.delta[upper],
+                                s.to_end[lower],
+                                s.to_end[upper]};
+      finite = bf16::pair_tokens(two, segment.channels, s.x + lower / 2 * kRow,
+                                 s.x_to_end + lower / 2 * kRow) &&
+               finite;
     }
   }
   for (int64_t pair = (tokens + 1) / 2; 2 * pair < ssd::round_up(tokens, bf16::kRows); ++pair)
     std::fill_n(s.x + pair * kRow, kRow, 0.0f);
   return finite;
 }
+
+// A segment of a chunk.
+struct Work {
+  HeadSegment segment;
+  int64_t begin, tokens;
+};
 
 // What the walk of a task knows at a chunk.
 struct Chunk {
@@ -158,13 +164,23 @@ struct Chunk {
   bool keep_state;  // somebody will read it
 };
 
+// Where a segment's rows of x, z or y begin, unless they are not dense.
+bf16::Ahead ahead(const Task& task, const ConstTensorView& v, const Work& next) {
+  const Plane plane = ssd::head_plane(v, task.sequence, next.begin, next.segment.head);
+  if (plane.data == nullptr || plane.channel_stride != 1) return {};
+  const int64_t size = size_of(plane.dtype);
+  return {static_cast<const std::byte*>(plane_at(plane, 0, next.segment.p).data),
+          plane.token_stride * size, next.segment.channels * size, next.tokens};
+}
+
 void scan_segment(const Task& task, const Chunk& chunk, const HeadSegment& segment, float* h,
-                  float* h_rounded) {
+                  float* h_rounded, const Work& next) {
   ChunkScratch& s = task.scratch;
   const ssd::Chunks& chunks = task.chunks;
   const int64_t tokens = chunk.tokens, vectors = (segment.channels + kLanes - 1) / kLanes;
   step_sizes(task.args, task.sequence, segment.head, chunk.begin, tokens, s.delta, s.log_decay);
-  bf16::mix(tokens, bf16::make_decays(tokens, s), s);
+  bf16::make_decays(tokens, s);
+  bf16::mix(tokens, s);
   const bool finite = pair_inputs(task, segment, chunk.begin, tokens);
   bf16::make_outputs({.tokens = tokens,
                       .vectors = vectors,
@@ -175,10 +191,13 @@ void scan_segment(const Task& task, const Chunk& chunk, const HeadSegment& segme
                       .state_pairs = (chunks.dstate + 1) / 2,
                       .from_start = s.from_start,
                       .h = h_rounded,
-                      .width = chunks.width(),
+                      .width = chunks.width,
                       .mixing = s.mixing,
                       .x = s.x,
-                      .y = s.y});
+                      .y = s.y,
+                      .next_x = ahead(task, task.args.x, next),
+                      .next_z = ahead(task, task.args.z, next),
+                      .next_y = ahead(task, task.args.y, next)});
   if (chunk.keep_state)
     bf16::make_states({.states = chunks.dstate,
                        .tokens = tokens,
@@ -190,7 +209,7 @@ void scan_segment(const Task& task, const Chunk& chunk, const HeadSegment& segme
                        .x = s.x_to_end,
                        .h = h,
                        .h_rounded = h_rounded,
-                       .width = chunks.width()});
+                       .width = chunks.width});
   load_D(task.args.D, segment, s.D);
   for (int64_t t = 0; t < tokens; t += kTileTokens)
     skip_and_gate(task.args, task.sequence, segment, chunk.begin + t,
@@ -206,13 +225,19 @@ void scan_task(const Task& task, int64_t s) {
   load_state(task, s);
   bool has_state = args.initial_states.present();
   for (int64_t done = 0; done < sequence.length;) {
-    Chunk chunk{done, ssd::next_tile(args, sequence, done, task.chunks.tokens()), has_state, true};
+    Chunk chunk{done, ssd::next_tile(args, sequence, done, task.chunks.tokens), has_state, true};
     done += chunk.tokens;
     // It ends the sequence, or else at a checkpoint, or is whole.
     chunk.keep_state = done < sequence.length || last.present() || saved.present();
     prepare_tokens(task, chunk.begin, chunk.tokens);
-    task.for_each_segment([&](const HeadSegment& segment, float* h, float* h_rounded)
-                              HWY_ATTR { scan_segment(task, chunk, segment, h, h_rounded); });
+    for (int64_t i = task.first; i < task.last; ++i) {
+      // The next segment of this chunk, or the first of the next chunk.
+      Work next{task.segment(i + 1), chunk.begin, chunk.tokens};
+      if (i + 1 == task.last)
+        next = {task.segment(task.first), done,
+                std::min(sequence.length - done, task.chunks.tokens)};
+      scan_segment(task, chunk, task.segment(i), task.h(i), task.h_rounded(i), next);
+    }
     has_state = true;
     for (int64_t k = 0; k < ssd::checkpoints(args); ++k)
       if (index_at(args.checkpoint_tokens, k) == sequence.begin + done - 1)
@@ -221,27 +246,23 @@ void scan_task(const Task& task, int64_t s) {
   if (last.present()) store_state(task, last, s * last.stride[0]);
 }
 
-ssd::Chunks chunks_of(int64_t nheads, int64_t headdim, int64_t ngroups, int64_t dstate) {
-  return {headdim, dstate, nheads / ngroups, ngroups};
-}
-
 Status run(const Args& args, const Launch& launch) {
   const int64_t nseq = args.cu_seqlens.present() ? args.cu_seqlens.shape[0] - 1 : args.x.shape[0];
-  const ssd::Chunks chunks =
-      chunks_of(args.x.shape[2], args.x.shape[3], args.B.shape[2], args.B.shape[3]);
-  const int64_t tasks = nseq * chunks.tasks(), runs = std::min(tasks, ssd::kMaxChunkRuns);
-  const size_t scratch_bytes = ChunkScratch::bytes(chunks);
   Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
+  const ssd::Chunks chunks = ssd::chunks_of(args.x.shape[2], args.x.shape[3], args.B.shape[2],
+                                            args.B.shape[3], nseq, executor.workers());
+  const size_t scratch_bytes = ChunkScratch::bytes(chunks);
+  const int64_t tasks = chunks.tasks(), runs = chunks.runs();
   executor.run(runs, [&](int64_t run, int) HWY_ATTR {
     auto* scratch = new (launch.workspace.data() + run * scratch_bytes) ChunkScratch;
     for (int64_t i = tasks * run / runs; i < tasks * (run + 1) / runs; ++i) {
-      const int64_t s = i / chunks.tasks(), in_group = i % chunks.tasks() % chunks.tasks_a_group();
-      const int64_t first = in_group * chunks.per_task();
-      scan_task({args, sequence_at(args.cu_seqlens, args.x.shape[1], s), chunks,
-                 i % chunks.tasks() / chunks.tasks_a_group(), first,
-                 std::min(first + chunks.per_task(), chunks.per_group()), *scratch,
-                 scratch->arrays(chunks)},
-                s);
+      const int64_t first = i % chunks.tasks_a_group * chunks.per_task;
+      const int64_t group = i / chunks.tasks_a_group % chunks.ngroups;
+      const int64_t s = i / chunks.tasks_a_group / chunks.ngroups;
+      scan_task(
+          {args, sequence_at(args.cu_seqlens, args.x.shape[1], s), chunks, group, first,
+           std::min(first + chunks.per_task, chunks.per_group), *scratch, scratch->arrays(chunks)},
+          s);
     }
   });
   return {};
@@ -258,14 +279,20 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (!machine.avx512 || !machine.avx512_bf16) return why::kIsa;
   if (p.precision != Precision::kFast) return why::kPrecision;
   if (p.dstate < 16) return why::kDstate;
-  if (p.headdim < 1) return why::kFewChannels;
+  // A head is done by itself, however small.
+  if (p.headdim < 16 || p.headdim * p.dstate < 1024) return why::kFewChannels;
+  if (p.batch * p.seqlen < 8 * p.nseq) return why::kShort;
   return {};
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine&) {
-  const ssd::Chunks chunks{p.headdim, p.dstate, p.nheads / p.ngroups, p.ngroups};
-  const int64_t runs = std::min(p.nseq * chunks.tasks(), ssd::kMaxChunkRuns);
-  return static_cast<size_t>(runs) * ssd::ChunkScratch::bytes(chunks);
+  size_t most = 0;
+  for (int workers = 1; workers <= ssd::kMaxChunkRuns; ++workers) {
+    const ssd::Chunks chunks =
+        ssd::chunks_of(p.nheads, p.headdim, p.ngroups, p.dstate, p.nseq, workers);
+    most = std::max(most, static_cast<size_t>(chunks.runs()) * ssd::ChunkScratch::bytes(chunks));
+  }
+  return most;
 }
 
 }  // namespace

@@ -34,27 +34,45 @@ inline int64_t chunk_tokens(int64_t dstate) {
 }
 
 struct Chunks {
-  int64_t headdim, dstate, group_heads, ngroups;
-  int64_t tokens() const { return chunk_tokens(dstate); }
-  // A head is cut into `per_head` segments of at most `width` channels, a multiple of a vector.
-  int64_t per_head() const { return (headdim + kBlockChannels - 1) / kBlockChannels; }
-  int64_t width() const { return round_up((headdim + per_head() - 1) / per_head(), kChunkBlock); }
-  int64_t per_group() const { return group_heads * per_head(); }
-  // A task computes C B^T once for its segments; their states should stay in the second cache.
-  int64_t per_task() const {
-    const int64_t channels = std::clamp<int64_t>((64 << 10) / dstate, 128, 1024);
-    const int64_t tasks = (per_group() * width() + channels - 1) / channels;
-    return (per_group() + tasks - 1) / tasks;
-  }
-  int64_t task_channels() const { return per_task() * width(); }
-  int64_t tasks_a_group() const { return (per_group() + per_task() - 1) / per_task(); }
-  int64_t tasks() const { return tasks_a_group() * ngroups; }
+  int64_t headdim, dstate, group_heads, ngroups, nseq;
+  int64_t tokens;  // of a chunk
+  // A head is cut into segments of at most `width` channels, a multiple of a vector.
+  int64_t per_head, width, per_group;
+  int64_t per_task = 0, tasks_a_group = 0;  // segments a task
+  int64_t task_channels() const { return per_task * width; }
+  int64_t tasks() const { return tasks_a_group * ngroups * nseq; }
+  int64_t runs() const { return std::min(tasks(), kMaxChunkRuns); }
 };
 
+// A task computes C B^T for its segments, and walks rows of x that share pages: the fewer tasks the
+// better, while their states are not far beyond the second cache and each worker has as many.
+inline Chunks chunks_of(int64_t nheads, int64_t headdim, int64_t ngroups, int64_t dstate,
+                        int64_t nseq, int64_t workers) {
+  constexpr int64_t kTaskChannels = 1536, kTaskStates = 192 << 10;
+  Chunks c;
+  c.headdim = headdim;
+  c.dstate = dstate;
+  c.group_heads = nheads / ngroups;
+  c.ngroups = ngroups;
+  c.nseq = nseq;
+  c.tokens = chunk_tokens(dstate);
+  c.per_head = (headdim + kBlockChannels - 1) / kBlockChannels;
+  c.width = round_up((headdim + c.per_head - 1) / c.per_head, kChunkBlock);
+  c.per_group = c.group_heads * c.per_head;
+  const int64_t most =
+      std::max<int64_t>(1, std::min(kTaskChannels, kTaskStates / dstate) / c.width);
+  for (int64_t count = (c.per_group + most - 1) / most; count <= c.per_group; ++count) {
+    c.per_task = (c.per_group + count - 1) / count;
+    c.tasks_a_group = (c.per_group + c.per_task - 1) / c.per_task;
+    if (c.tasks() % workers == 0 || c.tasks() >= 4 * workers) break;
+  }
+  return c;
+}
+
 inline HeadSegment chunk_segment(const Chunks& chunks, int64_t group, int64_t i) {
-  const int64_t p = i % chunks.per_head() * chunks.width();
-  return {group * chunks.group_heads + i / chunks.per_head(), p,
-          std::min(chunks.width(), chunks.headdim - p)};
+  const int64_t p = i % chunks.per_head * chunks.width;
+  return {group * chunks.group_heads + i / chunks.per_head, p,
+          std::min(chunks.width, chunks.headdim - p)};
 }
 
 // What a run of tasks works in. "Pairs" are two bf16 in the memory of a float, the lower half
