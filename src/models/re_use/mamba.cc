@@ -110,8 +110,8 @@ SelectiveScan::Args MambaPlan::scan_args(const Mamba& w, int64_t n, const MambaS
   args.D = {w.D, f32, {e_}};
   args.z = {s.xz + e_, f32, {1, n, e_}, {n * 2 * e_, 2 * e_, 1}};
   args.dt_bias = {w.dt_proj_bias, f32, {e_}};
-  args.initial_state = {s.scan_state, f32, {1, e_, n_}};
-  args.final_state = {s.scan_state, f32, {1, e_, n_}};
+  args.initial_state = {s.scan_state, f32, {1, e_, n_}, {e_ * n_, 1, e_}};
+  args.final_state = {s.scan_state, f32, {1, e_, n_}, {e_ * n_, 1, e_}};
   args.y = {s.u, f32, {1, n, e_}};
   args.dt_softplus = true;
   args.direction = direction_;

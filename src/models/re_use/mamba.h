@@ -28,7 +28,7 @@ struct MambaScratch {
   float* dt_B_C = nullptr;      // [n, R + 2N]
   float* dt = nullptr;          // [n, E]
   float* conv_state = nullptr;  // [K - 1, E]
-  float* scan_state = nullptr;  // [E, N]
+  float* scan_state = nullptr;  // [N, E]
   std::span<std::byte> workspace;
 
   StageTimes* times = nullptr;  // nullptr: not measured
