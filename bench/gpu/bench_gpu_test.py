@@ -121,6 +121,13 @@ class Merge(unittest.TestCase):
     self.assertAlmostEqual(row["ratio"], 5.0)
     self.assertEqual(row["peer_python_ms"], 0.8)
 
+  def test_our_rows_get_the_bound_of_their_work(self):
+    bare = {k: v for k, v in OURS.items() if not k.startswith("bound")}
+    (fast,), (slow,) = (
+        merge.with_bounds([bare], dict(LIMITS, copy_bytes_per_s=rate)) for rate in (4e12, 2e12))
+    self.assertEqual(fast["bound_kind"], "memory")
+    self.assertAlmostEqual(slow["bound_ms"], 2 * fast["bound_ms"])
+
   def test_another_size_or_type_is_other_work(self):
     for change in ({"seqlen": 4096}, {"dtype": "F32"}, {"operator": "selective_scan"}):
       rows = merge.merged([OURS], [peer(**change)])

@@ -2,8 +2,10 @@
 """The work that the peers are timed on: sizes of real models, and a sweep that looks for cliffs.
 
 A case is a dict: operator, case (its name), dtype and the operator's sizes, by the names of the
-problem's fields. Sizes and dtype identify the same work in the rows of hiss_gpu_check.
+problem's fields. Run as a program it prints them for hiss_gpu_time: cases.py [--sweep].
 """
+import json
+import sys
 
 F32, BF16 = "F32", "BF16"
 
@@ -175,3 +177,7 @@ def bound(c, ceilings):
   }
   kind = max(times, key=times.get)
   return times[kind], kind
+
+
+if __name__ == "__main__":
+  json.dump(named() + (sweep() if "--sweep" in sys.argv[1:] else []), sys.stdout, indent=1)

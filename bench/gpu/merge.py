@@ -12,6 +12,8 @@ import argparse
 import json
 import sys
 
+import cases
+
 SIZES = ("batch", "seqlen", "ntokens", "dim", "width", "dstate", "nheads", "headdim", "ngroups",
          "layout")
 
@@ -20,6 +22,12 @@ def work_of(row):
   """What makes two rows the same work. One head of a Mamba-1 update is a channel."""
   sizes = {k: row[k] for k in SIZES if k in row}
   return (row["operator"], row["dtype"]) + tuple(sorted(sizes.items()))
+
+
+def with_bounds(rows, ceilings):
+  """Our rows with the time that the machine's ceilings allow for the work."""
+  bounds = (cases.bound(row, ceilings) for row in rows)
+  return [dict(row, bound_ms=ms, bound_kind=kind) for row, (ms, kind) in zip(rows, bounds)]
 
 
 def merged(ours, peers):
@@ -100,7 +108,7 @@ def main():
   options = parser.parse_args()
   with open(options.ours) as a, open(options.peers) as b:
     ours, peers = json.load(a), json.load(b)
-  rows = merged(ours["rows"], peers["rows"])
+  rows = merged(with_bounds(ours["rows"], peers["ceilings"]), peers["rows"])
   print(table(rows))
   for loss in slower_than_a_peer(rows):
     print("slower than a peer: %s %s %s, %s: %.2fx" % loss)

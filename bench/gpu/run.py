@@ -2,9 +2,9 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """The measurement of the CUDA kernels, on a machine with an NVIDIA GPU:
 
-  1. every kernel against the float64 reference (hiss_gpu_check --check-only)
+  1. every kernel against the float64 reference (hiss_gpu_check)
   2. compute-sanitizer, memcheck and racecheck, on its small cases
-  3. our times (hiss_gpu_check --json)
+  3. our times on cases.py (hiss_gpu_time)
   4. the peers on the same work (time_peers.py), on the same machine, right after
   5. one table with ratios and shares of the bound, and one JSON (merge.py)
 
@@ -45,13 +45,13 @@ def sanitize(check):
     return
   for tool in ("memcheck", "racecheck"):
     say(f"compute-sanitizer {tool}")
-    run(sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--quick", "--check-only")
+    run(sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--quick")
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("check", type=pathlib.Path, help="the program hiss_gpu_check")
+  parser.add_argument("programs", type=pathlib.Path, help="folder of the two programs")
   parser.add_argument("--peers", default="build/peers", help="folder of the unpacked peers")
   parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
   parser.add_argument("--filter", default="", help="regular expression on what is timed")
@@ -67,15 +67,17 @@ def main():
   chosen = ["--filter", options.filter] if options.filter else []
   if not options.times_only:
     say("correctness")
-    run(options.check, "--check-only", *chosen)
-    sanitize(options.check)
+    run(options.programs / "hiss_gpu_check")
+    sanitize(options.programs / "hiss_gpu_check")
   with tempfile.TemporaryDirectory() as folder:
-    ours, peers = pathlib.Path(folder, "ours.json"), pathlib.Path(folder, "peers.json")
+    work, ours, peers = (pathlib.Path(folder, f"{x}.json") for x in ("work", "ours", "peers"))
+    sweep = ["--sweep"] if options.sweep else []
+    work.write_text(said(sys.executable, str(HERE / "cases.py"), *sweep))
     say("our times")
-    run(options.check, "--json", ours, *chosen)
+    run(options.programs / "hiss_gpu_time", work, "--json", ours, *chosen)
     say("the peers")
     run(options.python, HERE / "time_peers.py", "--peers", options.peers, "--json", peers, *chosen,
-        *(["--sweep"] if options.sweep else []))
+        *sweep)
     say("together")
     run(options.python, HERE / "merge.py", ours, peers,
         *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",
