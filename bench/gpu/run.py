@@ -4,7 +4,7 @@
 
   1. every kernel against the float64 reference (hiss_gpu_check)
   2. compute-sanitizer, memcheck and racecheck, on its small cases
-  3. our times on cases.py (hiss_gpu_time)
+  3. our times on cases.py (hiss_gpu_check --cases)
   4. the peers on the same work (time_peers.py), on the same machine, right after
   5. one table with ratios and shares of the bound, and one JSON (merge.py)
 
@@ -45,13 +45,13 @@ def sanitize(check):
     return
   for tool in ("memcheck", "racecheck"):
     say(f"compute-sanitizer {tool}")
-    run(sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--quick")
+    run(sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--check-only", "--quick")
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("programs", type=pathlib.Path, help="folder of the two programs")
+  parser.add_argument("check", type=pathlib.Path, help="the program hiss_gpu_check")
   parser.add_argument("--peers", default="build/peers", help="folder of the unpacked peers")
   parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
   parser.add_argument("--filter", default="", help="regular expression on what is timed")
@@ -67,14 +67,14 @@ def main():
   chosen = ["--filter", options.filter] if options.filter else []
   if not options.times_only:
     say("correctness")
-    run(options.programs / "hiss_gpu_check")
-    sanitize(options.programs / "hiss_gpu_check")
+    run(options.check, "--check-only")
+    sanitize(options.check)
   with tempfile.TemporaryDirectory() as folder:
     work, ours, peers = (pathlib.Path(folder, f"{x}.json") for x in ("work", "ours", "peers"))
     sweep = ["--sweep"] if options.sweep else []
     work.write_text(said(sys.executable, str(HERE / "cases.py"), *sweep))
     say("our times")
-    run(options.programs / "hiss_gpu_time", work, "--json", ours, *chosen)
+    run(options.check, "--cases", work, "--json", ours, *chosen)
     say("the peers")
     run(options.python, HERE / "time_peers.py", "--peers", options.peers, "--json", peers, *chosen,
         *sweep)
