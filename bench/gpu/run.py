@@ -3,7 +3,7 @@
 """The measurement of the CUDA kernels, on a machine with an NVIDIA GPU:
 
   1. every kernel against the float64 reference (hiss_gpu_check)
-  2. compute-sanitizer, memcheck and racecheck, on its small cases
+  2. compute-sanitizer, memcheck and racecheck, on its small cases (hiss_gpu_check --small)
   3. our times on cases.py (hiss_gpu_check --cases)
   4. the peers on the same work (time_peers.py), on the same machine, right after
   5. one table with ratios and shares of the bound, and one JSON (merge.py)
@@ -34,6 +34,9 @@ def run(*command):
 
 
 def said(*command):
+  """What a command prints; nothing where it is not there or fails."""
+  if not shutil.which(command[0]):
+    return ""
   result = subprocess.run(command, check=False, capture_output=True, text=True)
   return result.stdout.strip() if result.returncode == 0 else ""
 
@@ -45,19 +48,24 @@ def sanitize(check):
     return
   for tool in ("memcheck", "racecheck"):
     say(f"compute-sanitizer {tool}")
-    run(sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--check-only", "--quick")
+    run(sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--small")
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("check", type=pathlib.Path, help="the program hiss_gpu_check")
-  parser.add_argument("--peers", default="build/peers", help="folder of the unpacked peers")
+  parser.add_argument("--peers",
+                      default=HERE.parent.parent / "build" / "peers",
+                      help="folder of the unpacked peers")
   parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
   parser.add_argument("--filter", default="", help="regular expression on what is timed")
   parser.add_argument("--sweep", action="store_true", help="the sweep of sizes, too")
   parser.add_argument("--times-only", action="store_true", help="steps 3 to 5")
   parser.add_argument("--json", help="write the rows here")
+  parser.add_argument("--commit",
+                      default=said("git", "-C", str(HERE), "rev-parse", "--short", "HEAD"),
+                      help="where this is no clone: what is measured")
   options = parser.parse_args()
 
   machine = said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", "0")
@@ -82,8 +90,7 @@ def main():
     run(options.python, HERE / "merge.py", ours, peers,
         *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",
         driver, "--date",
-        datetime.date.today().isoformat(), "--commit",
-        said("git", "-C", str(HERE), "rev-parse", "--short", "HEAD"), "--command",
+        datetime.date.today().isoformat(), "--commit", options.commit, "--command",
         shlex.join(["bench/gpu/run.py", *sys.argv[1:]]))
   return 0
 

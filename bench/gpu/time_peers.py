@@ -74,7 +74,6 @@ def main():
         if row:
           rows.append(row)
           print(line(row), flush=True)
-        torch.cuda.empty_cache()
   if left:
     print(f"stopped after {options.seconds:.0f} s: {left} cases times peers were not looked at")
   if options.json:
