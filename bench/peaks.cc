@@ -134,6 +134,7 @@ Peaks measure_peaks() {
                                     cpu::array_math().exp(x.data(), n, y.data());
                                   return 200.0 * static_cast<double>(n);
                                 }),
+      .copied_bytes = measure_moving(int64_t{128} << 20, false, serial_executor()),
   };
 }
 
