@@ -37,6 +37,21 @@ extern const Kernel<SsdChunkScan> chunked;
 HISS_DECLARE_CPU_ROWS(neon)
 #endif
 
+// src/cuda: <op>::<algorithm>
+#ifdef HISS_HAS_CUDA
+namespace cuda {
+namespace causal_conv1d {
+extern const Kernel<CausalConv1d> lanes_over_dim;
+extern const Kernel<CausalConv1d> short_rows;
+extern const Kernel<CausalConv1d> lanes_over_time;
+extern const Kernel<CausalConv1d> any_view;
+}  // namespace causal_conv1d
+namespace causal_conv1d_update {
+extern const Kernel<CausalConv1dUpdate> lanes_over_dim;
+}
+}  // namespace cuda
+#endif
+
 // src/ref: <op>
 namespace ref {
 extern const Kernel<CausalConv1d> causal_conv1d;
@@ -49,6 +64,12 @@ extern const Kernel<SelectiveStateUpdate> selective_state_update;
 template <>
 std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
   static constexpr const Kernel<CausalConv1d>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::causal_conv1d::lanes_over_dim,
+    &cuda::causal_conv1d::short_rows,
+    &cuda::causal_conv1d::lanes_over_time,
+    &cuda::causal_conv1d::any_view,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::causal_conv1d::lanes_over_dim,
     &cpu::avx512::causal_conv1d::lanes_over_time,
@@ -68,6 +89,9 @@ std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
 template <>
 std::span<const Kernel<CausalConv1dUpdate>* const> kernels<CausalConv1dUpdate>() {
   static constexpr const Kernel<CausalConv1dUpdate>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::causal_conv1d_update::lanes_over_dim,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::causal_conv1d_update::lanes_over_dim,
     &cpu::avx2::causal_conv1d_update::lanes_over_dim,
