@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Conv2dTest,
                                                    })),
                          [](const auto& c) { return c.param.name; });
 
-// Rows of one run of tiles, of several, and with a rest; dilations beyond the map.
+// In any order, and each after the one a dilation before; dilations beyond the map.
 TEST(Winograd, RowsAreThoseOfTheConvolutionOfTheNormalisedMap) {
   for (const auto& [rows, cols, ins, outs, kernel_rows, dilation] : {std::tuple{4, 1, 5, 6, 3, 1},
                                                                      {9, 7, 16, 16, 3, 4},
@@ -192,21 +192,28 @@ TEST(Winograd, RowsAreThoseOfTheConvolutionOfTheNormalisedMap) {
     const auto plan = WinogradPlan::create(cols, *packed);
     ASSERT_TRUE(plan) << plan.error().to_string();
     Carver sizes;
-    WinogradScratch::carve(sizes, kernel_rows, ins, outs);
+    WinogradScratch::carve(sizes, cols, kernel_rows, ins, outs);
     std::vector<std::byte> memory(sizes.bytes() + 64);
     Carver carver(memory.data());
-    const auto scratch = WinogradScratch::carve(carver, kernel_rows, ins, outs);
+    const auto scratch = WinogradScratch::carve(carver, cols, kernel_rows, ins, outs);
 
     auto raw = x, normalised = x;
     cpu::row_math().norm_prelu(norm, {normalised.data(), rows * cols, ins, stride});
     const Map map{raw.data(), rows, cols, ins, stride};
     const Map plain{normalised.data(), rows, cols, ins, stride};
     std::vector<float> got(static_cast<size_t>(cols * (outs + 1)), 77.0f), want = got;
-    for (int64_t h = 0; h < rows; ++h) {
-      ASSERT_TRUE(plan->run_row(conv, *packed, map, norm, h, scratch, got.data(), outs + 1).ok());
-      ASSERT_TRUE(conv2d_row(conv, plain, h, 0, outs, want.data(), outs + 1).ok());
+    const auto compare = [&](int64_t h, bool follows) {
+      ASSERT_TRUE(plan->run_row(conv, *packed, map, norm, h, follows, scratch, got.data(),
+                                conv.out_channels + 1)
+                      .ok());
+      ASSERT_TRUE(
+          conv2d_row(conv, plain, h, 0, conv.out_channels, want.data(), conv.out_channels + 1)
+              .ok());
       for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 4e-4) << h << ", " << i;
-    }
+    };
+    for (int64_t h = 0; h < rows; ++h) compare(h, false);
+    for (int64_t phase = 0; phase < std::min<int64_t>(dilation, rows); ++phase)
+      for (int64_t h = phase; h < rows; h += dilation) compare(h, h != phase);
     EXPECT_EQ(raw, x) << "the map is only read";
   }
 }

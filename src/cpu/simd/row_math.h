@@ -47,12 +47,12 @@ inline constexpr float kTileFilter[kTilePoints][3] = {{1.0f / 4, 0, 0},
                                                       {1.0f / 24, -1.0f / 12, 1.0f / 6},
                                                       {0, 0, 1}};
 
-// Tiles [first, first + count) at their points: element (point, tile, channel) is
-// data[point * point_stride + (tile - first) * tile_stride + channel].
+// The tiles of a row at their points: element (point, tile, channel) is
+// data[point * point_stride + tile * tile_stride + channel].
 template <class T>
 struct BasicTiles {
   T* data;
-  int64_t first, count, point_stride, tile_stride;
+  int64_t count, point_stride, tile_stride;
 };
 using Tiles = BasicTiles<const float>;
 using MutableTiles = BasicTiles<float>;

@@ -78,12 +78,12 @@ inline void winograd_input(const Row& x, const NormPrelu& f, const MutableTiles&
   for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
     const Activation act(f, c, lanes);
     const auto column = [&](int64_t w) HWY_ATTR {
-      if (w < 0 || w >= x.cols) return hn::Zero(d);
+      if (w >= x.cols) return hn::Zero(d);
       return act(load(x.data + w * x.stride + c, lanes));
     };
-    int64_t w = tiles.first * kTileOutputs;
-    V x0 = column(w - 1), x1 = column(w);
-    for (int64_t t = 0; t < tiles.count; ++t, w += kTileOutputs) {
+    V x0 = hn::Zero(d), x1 = column(0);
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      const int64_t w = t * kTileOutputs;
       const V x2 = column(w + 1), x3 = column(w + 2), x4 = column(w + 3), x5 = column(w + 4);
       float* p = tiles.data + t * tiles.tile_stride + c;
       const auto put = [&](int64_t point, V v)
@@ -114,7 +114,7 @@ inline void winograd_output(const Tiles& tiles, const float* bias, const Mutable
       const V m1 = point(1), m2 = point(2), m3 = point(3), m4 = point(4);
       const V sum = hn::Add(m1, m2), difference = hn::Add(hn::Sub(m1, m2), b);
       const V sum2 = hn::Add(m3, m4), difference2 = hn::Sub(m3, m4);
-      const int64_t w = (tiles.first + t) * kTileOutputs;
+      const int64_t w = t * kTileOutputs;
       const auto put = [&](int64_t i, V v) HWY_ATTR {
         if (w + i < y.cols) store(v, y.data + (w + i) * y.stride + c, lanes);
       };
