@@ -104,6 +104,35 @@ TEST_P(RowMathTest, NanStaysNanInItsColumn) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(x[i]), i == 2 * 16 + 5) << i;
 }
 
+TEST_P(RowMathTest, LayerNormIsTheFormulaWhereverTheTokensLie) {
+  for (const auto& [tokens, d, stride] : kShapes) {
+    auto x = random_values(tokens * d);
+    const auto original = x, linear_bias = random_values(d, 2), weight = random_values(d, 3);
+    const auto bias = random_values(d, 4), residual = random_values(tokens * stride, 5);
+    std::vector<float> y = residual;  // may be the same memory
+    GetParam()->layer_norm_residual({linear_bias.data(), weight.data(), bias.data(), 1e-3f},
+                                    {x.data(), tokens, d, d}, {y.data(), tokens, d, stride},
+                                    {y.data(), tokens, d, stride});
+    for (int64_t t = 0; t < tokens; ++t) {
+      std::vector<double> v;
+      double mean = 0, variance = 0;
+      for (int64_t c = 0; c < d; ++c)
+        v.push_back(double{original[static_cast<size_t>(t * d + c)]} +
+                    linear_bias[static_cast<size_t>(c)]);
+      for (const double value : v) mean += value / static_cast<double>(d);
+      for (const double value : v)
+        variance += (value - mean) * (value - mean) / static_cast<double>(d);
+      for (int64_t c = 0; c < stride; ++c) {
+        const size_t at = static_cast<size_t>(t * stride + c), k = static_cast<size_t>(c);
+        const double want =
+            c < d ? (v[k] - mean) / std::sqrt(variance + 1e-3) * weight[k] + bias[k] + residual[at]
+                  : residual[at];
+        EXPECT_NEAR(y[at], want, 1e-5) << t << ", " << c;
+      }
+    }
+  }
+}
+
 // A filter of three taps on each channel by itself.
 void filter_by_tiles(const RowMath& math, const Row& x, const NormPrelu& f, const float (*taps)[3],
                      const float* bias, const MutableRow& y) {

@@ -260,31 +260,6 @@ TEST(InstanceNormPrelu, OfAConstantIsTheBias) {
   EXPECT_EQ(y, -2);
 }
 
-TEST(LayerNormResidual, IsTheDefinitionWhereverTheTokensLie) {
-  const int64_t tokens = 4, d = 6, stride = 9;
-  auto x = random_values(tokens * d);
-  const auto original = x, linear_bias = random_values(d, 2), weight = random_values(d, 3);
-  const auto bias = random_values(d, 4), residual = random_values(tokens * stride, 5);
-  std::vector<float> y = residual;  // may be the same memory
-  layer_norm_residual({linear_bias.data(), weight.data(), bias.data(), 1e-3}, x.data(), tokens, d,
-                      y.data(), stride, y.data(), stride);
-  for (int64_t t = 0; t < tokens; ++t) {
-    double m = 0, variance = 0;
-    const auto v = [&](int64_t c) {
-      return double{original[static_cast<size_t>(t * d + c)]} + linear_bias[static_cast<size_t>(c)];
-    };
-    for (int64_t c = 0; c < d; ++c) m += v(c) / d;
-    for (int64_t c = 0; c < d; ++c) variance += (v(c) - m) * (v(c) - m) / d;
-    for (int64_t c = 0; c < stride; ++c) {
-      const size_t at = static_cast<size_t>(t * stride + c), k = static_cast<size_t>(c);
-      const double want =
-          c < d ? (v(c) - m) / std::sqrt(variance + 1e-3) * weight[k] + bias[k] + residual[at]
-                : residual[at];
-      EXPECT_NEAR(y[at], want, 1e-5) << t << ", " << c;
-    }
-  }
-}
-
 TEST(RunTasks, GivesTheErrorOfTheFirstTaskByIndex) {
   const auto pool = make_thread_pool(3);
   for (int repeat = 0; repeat < 20; ++repeat) {

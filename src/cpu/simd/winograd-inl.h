@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Norm, activation and Winograd transforms of rows, a vector of channels at a time. Unlike its
+// Norms, activation and Winograd transforms of rows, a vector of channels at a time. Unlike its
 // neighbours it is also compiled for the baseline, where a vector is one float.
 
 #if defined(HISS_CPU_SIMD_WINOGRAD_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -12,6 +12,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "cpu/simd/row_math.h"
@@ -70,6 +71,36 @@ inline void norm_prelu(const NormPrelu& f, const MutableRow& x) {
       store(act(load(p, lanes)), p, lanes);
     }
   });
+}
+
+inline void layer_norm_residual(const LayerNorm& f, const MutableRow& x, const Row& residual,
+                                const MutableRow& y) {
+  const Tag d;
+  const float n = static_cast<float>(x.channels);
+  for (int64_t t = 0; t < x.cols; ++t) {
+    float* v = x.data + t * x.stride;
+    V sum = hn::Zero(d), squares = sum;
+    for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
+      const V value = hn::Add(load(v + c, lanes), load(f.linear_bias + c, lanes));
+      store(value, v + c, lanes);
+      sum = hn::Add(sum, value);  // lanes beyond the row hold zeros
+    });
+    const V mean = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, sum)) / n);
+    for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
+      const V value = hn::Sub(load(v + c, lanes), mean);
+      store(value, v + c, lanes);
+      const V kept = lanes == kLanes ? value : load(v + c, lanes);
+      squares = hn::MulAdd(kept, kept, squares);
+    });
+    const float variance = hn::GetLane(hn::SumOfLanes(d, squares)) / n;
+    const V scale = hn::Set(d, 1 / std::sqrt(variance + f.epsilon));
+    for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
+      const V value = hn::MulAdd(hn::Mul(load(v + c, lanes), scale), load(f.weight + c, lanes),
+                                 load(f.bias + c, lanes));
+      store(hn::Add(value, load(residual.data + t * residual.stride + c, lanes)),
+            y.data + t * y.stride + c, lanes);
+    });
+  }
 }
 
 inline void winograd_input(const Row& x, const NormPrelu& f, const MutableTiles& tiles) {
