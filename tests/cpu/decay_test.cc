@@ -53,6 +53,9 @@ struct Target {
   bool Machine::*present;
   DecayOfArray *any, *no_growth, *near;
 };
+
+void PrintTo(const Target& t, std::ostream* out) { *out << t.isa; }
+
 #define HISS_TARGET(isa, name)                                           \
   {                                                                      \
 #isa, &Machine::isa, name::decay_of_array < name::DecayRange::kAny>, \
