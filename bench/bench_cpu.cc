@@ -15,6 +15,7 @@
 
 #include "measure.h"
 #include "network.h"
+#include "pinned_pool.h"
 
 namespace hiss::bench {
 namespace {
@@ -43,6 +44,7 @@ std::vector<std::unique_ptr<Contender>> open_contenders(const Options& options) 
 }
 
 int run(const Options& options, int argc, char** argv) {
+  processors();              // before anything is pinned
   signal(SIGPIPE, SIG_IGN);  // a contender that has died is an error of the write to it
   const Peaks peaks = measure_peaks();
   const auto contenders = open_contenders(options);

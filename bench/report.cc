@@ -33,6 +33,7 @@ nlohmann::ordered_json to_json(const Row& row) {
                                  {"threads", row.threads},
                                  {"median_ms", row.times.median_ms},
                                  {"spread", row.times.spread},
+                                 {"samples", row.times.samples},
                                  {"bound_ms", row.bound_ms},
                                  {"bound_kind", row.bound_kind},
                                  {"peer", nullptr},
