@@ -30,6 +30,9 @@ namespace hiss {
 HISS_DECLARE_CPU_ROWS(avx512)
 HISS_DECLARE_CPU_ROWS(avx2)
 HISS_DECLARE_CPU_ROWS(sse4)
+namespace cpu::avx512_bf16::ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> chunked;
+}
 #elif defined(__aarch64__)
 HISS_DECLARE_CPU_ROWS(neon)
 #endif
@@ -120,6 +123,7 @@ template <>
 std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
 #if defined(__x86_64__)
+    &cpu::avx512_bf16::ssd_chunk_scan::chunked,
     &cpu::avx512::ssd_chunk_scan::state_in_registers,
     &cpu::avx2::ssd_chunk_scan::state_in_registers,
     &cpu::sse4::ssd_chunk_scan::state_in_registers,

@@ -199,9 +199,12 @@ Status launch_conv(const Conv& conv, cudaStream_t stream) {
 // Measured: what keeps enough loads under way within the registers of a thread.
 template <class T, int kVector, int kWidth>
 Status launch_best(const Conv& conv, cudaStream_t stream) {
-  if constexpr (kVector == 1) return launch_conv<T, kVector, kWidth, 4, 1, 8, 64>(conv, stream);
-  if constexpr (kVector == 4) return launch_conv<T, kVector, kWidth, 4, 4, 4, 64>(conv, stream);
-  return launch_conv<T, kVector, kWidth, 2, 6, 4, 64>(conv, stream);
+  if constexpr (kVector == 1)
+    return launch_conv<T, kVector, kWidth, 4, 1, 8, 64>(conv, stream);
+  else if constexpr (kVector == 4)
+    return launch_conv<T, kVector, kWidth, 4, 4, 4, 64>(conv, stream);
+  else
+    return launch_conv<T, kVector, kWidth, 2, 6, 4, 64>(conv, stream);
 }
 
 template <class T, int kVector>
