@@ -15,6 +15,7 @@
 
 #include "measure.h"
 #include "network.h"
+#include "pinned_pool.h"
 
 namespace hiss::bench {
 namespace {
@@ -39,10 +40,12 @@ std::vector<std::unique_ptr<Contender>> open_contenders(const Options& options) 
       std::printf("not against %s\n", contender.error().message().c_str());
     }
   }
+  std::printf("not against ONNX Runtime: no graph of these operators is published\n");
   return found;
 }
 
 int run(const Options& options, int argc, char** argv) {
+  processors();              // before anything is pinned
   signal(SIGPIPE, SIG_IGN);  // a contender that has died is an error of the write to it
   const Peaks peaks = measure_peaks();
   const auto contenders = open_contenders(options);

@@ -37,7 +37,7 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
 
   std::set<std::string> operators;
   for (const json& row : report.at("rows")) {
-    EXPECT_EQ(row.size(), 14u) << row;
+    EXPECT_EQ(row.size(), 15u) << row;
     operators.insert(row.at("operator").get<std::string>());
     EXPECT_TRUE(
         row.at("kernel").get<std::string>().starts_with(row.at("operator").get<std::string>()))
@@ -48,6 +48,7 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
     EXPECT_EQ(row.at("threads"), 1);
     EXPECT_GT(row.at("median_ms").get<double>(), 0) << row;
     EXPECT_GE(row.at("spread").get<double>(), 0) << row;
+    EXPECT_GE(row.at("samples").get<int>(), 3) << row;
     EXPECT_GT(row.at("bound_ms").get<double>(), 0) << row;
     EXPECT_TRUE((std::set<json>{"fma", "bf16", "memory"}.contains(row.at("bound_kind")))) << row;
     for (const char* field : {"peer", "peer_median_ms", "ratio"})

@@ -237,6 +237,18 @@ TYPED_TEST(UpdateLaw, TokenByTokenIsAllAtOnceAndSnapshotsAreTheStatesBetween) {
   });
 }
 
+// The same where single tokens take another inner loop.
+TEST(UpdateWithoutSnapshotsLaw, TokenByTokenIsAllAtOnce) {
+  hold<SelectiveStateUpdate>(
+      {"no_snapshots", "strict_no_snapshots_tokens_5", "strict_no_snapshots_not_tied_tokens_5"},
+      [](const auto& kernel, auto& twice) {
+        ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));
+        for (int64_t t = 0; t < twice.second.y.shape[1]; ++t)
+          ASSERT_TRUE(ok(run_kernel(kernel, tokens(twice.second, t, 1, SelectiveStateUpdate()))));
+        EXPECT_TRUE(agree<SelectiveStateUpdate>(twice.second, twice.first));
+      });
+}
+
 // Each row has the slot of its own number, so that the state is (batch, ...) like the scans'.
 template <class Op>
 typename Op::Args in_order(typename Op::Args args) {
