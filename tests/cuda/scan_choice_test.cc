@@ -53,7 +53,7 @@ class CudaChoice : public testing::Test {
 
 constexpr char kLanes[] = "selective_scan/cuda.sm80.lanes_over_state";
 constexpr char kSplit[] = "selective_scan/cuda.sm80.split_sequence";
-constexpr char kStaged[] = "selective_state_update/cuda.sm80.staged_rows";
+constexpr char kRows[] = "selective_state_update/cuda.sm80.rows_in_registers";
 constexpr char kAnyView[] = "selective_state_update/cuda.sm80.any_view";
 
 TEST_F(CudaChoice, ManyChannelsAreNotSplit) {
@@ -120,25 +120,25 @@ SelectiveStateUpdate::Problem decode(int64_t dstate, DType type, DType state) {
   return problem;
 }
 
-TEST_F(CudaChoice, DenseStatesAreStaged) {
+TEST_F(CudaChoice, DenseStatesStayInRegisters) {
   for (const int64_t dstate : {16, 96, 128, 256})
     EXPECT_EQ(explain<SelectiveStateUpdate>(decode(dstate, DType::kBF16, DType::kF32), device(132))
                   .chosen,
-              kStaged);
+              kRows);
 }
 
-TEST_F(CudaChoice, StagedRowsDeclineWithTheirReason) {
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(17, DType::kF32, DType::kF32), kStaged),
+TEST_F(CudaChoice, RowsInRegistersDeclinesWithItsReason) {
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(17, DType::kF32, DType::kF32), kRows),
             why::kDstate);
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(0, DType::kF32, DType::kF32), kStaged),
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(0, DType::kF32, DType::kF32), kRows),
             why::kDstate);
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(1024, DType::kF32, DType::kF32), kStaged),
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(1024, DType::kF32, DType::kF32), kRows),
             why::kDstate);
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(128, DType::kF32, DType::kBF16), kStaged),
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(128, DType::kF32, DType::kBF16), kRows),
             why::kStateDtype);
   SelectiveStateUpdate::Problem problem = decode(128, DType::kF32, DType::kF32);
   problem.dense = false;
-  EXPECT_EQ(declined<SelectiveStateUpdate>(problem, kStaged), why::kLayout);
+  EXPECT_EQ(declined<SelectiveStateUpdate>(problem, kRows), why::kLayout);
   EXPECT_EQ(explain<SelectiveStateUpdate>(problem, device(132)).chosen, kAnyView);
 }
 

@@ -35,10 +35,10 @@ class Elements {
 
   // Starts to copy the next tile to a stage.
   __device__ void send(int stage, int left) {
-    if (left <= 0 || !has_chunk()) return;
     const int to = staged_ + stage * kStageBytes;
-    send(u_, left, to), send(dt_, left, to + kTensorBytes);
-    if (kOutput && p_.z.data != nullptr) send(z_, left, to + 2 * kTensorBytes);
+    const bool any = left > 0 && has_chunk();
+    send(u_, left, to, any), send(dt_, left, to + kTensorBytes, any);
+    if (kOutput) send(z_, left, to + 2 * kTensorBytes, any && p_.z.data != nullptr);
   }
 
   // delta and delta * u. Beyond the sequence and the block's channels delta is 0, which leaves a
@@ -166,7 +166,7 @@ class Elements {
     if constexpr (kAccess != Access::kSingly) cursor.tile = kept(cursor.tile);
     return cursor;
   }
-  __device__ void send(Cursor<const T>& v, int left, int to) const {
+  __device__ void send(Cursor<const T>& v, int left, int to, bool any) const {
     const T* from = v.at;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i, from += v.chunk) {
@@ -174,8 +174,8 @@ class Elements {
       if (kAlongTime) real = min(real, max(left - token_ - i * kTokenBy, 0));
       T* chunk = shared_at<T>(to + i * kChunkBytes);
       if constexpr (kSize * kWidth >= 4)
-        copy_async<kSize * kWidth>(chunk, from, real * kSize);
-      else
+        copy_async<kSize * kWidth>(chunk, from, real * kSize, any);
+      else if (any)
         *chunk = real > 0 ? *from : from_float<T>(0.0f);
     }
     v.at += v.tile;

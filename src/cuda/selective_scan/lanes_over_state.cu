@@ -22,8 +22,10 @@ using namespace selective_scan;  // the pieces this file is made of
 
 constexpr std::string_view kName = "selective_scan/cuda.sm80.lanes_over_state";
 
-Decline why_not(const SelectiveScan::Problem&, const Machine& machine) {
-  return machine.cuda_sm < 80 ? why::kDevice : Decline();
+Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
+  if (machine.cuda_sm < 80) return why::kDevice;
+  if (p.seqlen > kMostTokens) return why::kLong;
+  return {};
 }
 
 // States between passes, where dstate takes several.

@@ -15,9 +15,12 @@ namespace hiss::cuda::selective_scan {
 // Blocks for many channels: least instructions a state. For few: more threads a channel, so that
 // every multiprocessor has warps, and one block each for the widths that occur.
 using ManyChannels = Shape<64, 2, 1, 8, 5, 2>;
-using FewChannels = Shape<40, 8, 1, 32, 1, 2>;
+using FewChannels = Shape<16, 8, 1, 32, 3, 4>;
 // Channels a multiprocessor from which on the former wins.
-inline constexpr int64_t kManyChannels = 192;
+inline constexpr int64_t kManyChannels = 160;
+
+// Tokens of a sequence are counted in 32 bits.
+inline constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max() - 1024;
 
 // How u, dt, z and y can be moved, and B and C with them: a property of strides and addresses.
 inline Access access_of(const SelectiveScan::Args& a) {

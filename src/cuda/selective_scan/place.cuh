@@ -13,7 +13,8 @@ struct Place {
   int64_t row, s, segment;  // batch row, row of the states, segment of the sequence
   int64_t group, first;     // group of B and C, first channel
   int channels;             // that exist
-  int64_t begin, length;    // first token consumed, number of tokens
+  int64_t begin;            // first token consumed
+  int length;               // number of tokens
   int forward;              // from one token to the next: 1 or -1
   int64_t sequence_begin;
 
@@ -29,8 +30,8 @@ struct Place {
     first = group * p.group_dim + in_group;
     channels = static_cast<int>(min(int64_t{block_channels}, p.group_dim - in_group));
     const int64_t skipped = segment * p.segment_tokens;
-    length = span.end - span.begin - skipped;
-    if (p.segments > 1) length = min(length, p.segment_tokens);
+    const int64_t left = span.end - span.begin - skipped;
+    length = static_cast<int>(p.segments > 1 ? min(left, p.segment_tokens) : left);
     begin = p.reverse ? span.end - 1 - skipped : span.begin + skipped;
     forward = p.reverse ? -1 : 1;
   }

@@ -40,12 +40,12 @@ class Rates {
     const bool exists = kVector || state_ + pass * kPassStates < dstate_;
 #pragma unroll
     for (int i = 0; i < kCount; ++i, from += chunk_) {
-      if (kPartly && token_ + i * kBy >= S::kTokens) continue;
+      const bool any = !kPartly || token_ + i * kBy < S::kTokens;
       const bool real = token_ + i * kBy < left && exists;
       T* chunk = shared_at<T>(to + i * kChunkBytes);
       if constexpr (kSize * kWidth >= 4)
-        copy_async<kSize * kWidth>(chunk, from, real ? kSize * kWidth : 0);
-      else
+        copy_async<kSize * kWidth>(chunk, from, real ? kSize * kWidth : 0, any);
+      else if (any)
         *chunk = real ? *from : from_float<T>(0.0f);
     }
   }

@@ -27,7 +27,7 @@ struct Checkpoints {
         high = middle;
     }
   }
-  __device__ bool within(const ScanArgs& p, const Place& place, int64_t from, int tokens) const {
+  __device__ bool within(const ScanArgs& p, const Place& place, int from, int tokens) const {
     if (next >= p.ncheckpoints) return false;
     const int64_t at = (token(p, next) - place.begin) * place.forward - from;
     return at >= 0 && at < tokens;
@@ -37,7 +37,7 @@ struct Checkpoints {
 // The states of the checkpoints within a tile, by going through its tokens once before the scan
 // does: rare, and the scan stays free of it.
 template <class V>
-__device__ void store_checkpoints(const ScanArgs& p, const Place& place, int64_t first, int left,
+__device__ void store_checkpoints(const ScanArgs& p, const Place& place, int first, int left,
                                   int pass, int half, int rate_half,
                                   ThreadStates<typename V::S> states, Checkpoints& checkpoints) {
   using S = typename V::S;
@@ -166,9 +166,7 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
   Checkpoints checkpoints(p, place);
 
   // Tokens of a tile from `token` on that exist; not positive beyond the last.
-  const auto left_from = [&](int64_t token) {
-    return static_cast<int>(min(place.length - token, int64_t{kTokens}));
-  };
+  const auto left_from = [&](int token) { return min(place.length - token, kTokens); };
   int left = left_from(0), next_left = left_from(kTokens);
   // Copies are sent two items ahead, an item being a pass over a tile; the elements with the first.
   int sent_pass = 0;
@@ -186,7 +184,7 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
     __syncthreads();
   }
   int stage = 0, half = 0, item = 0;  // of the buffers: those of the tile and of the pass at hand
-  for (int64_t token = 0; left > 0; token += kTokens) {
+  for (int token = 0; left > 0; token += kTokens) {
     const int after_left = left_from(token + 2 * kTokens);
     const Checkpoints before = checkpoints;
     const bool checked =

@@ -38,7 +38,9 @@ struct Shape {
   static constexpr int kStepRow = (2 * kBlockChannels + 31) / 32 * 32 + 4;
   static constexpr int kRateRow = 2 * kPassStates;
   static constexpr int sum_row(Access access) {
-    return (kBlockChannels + 31) / 32 * 32 + (access == Access::kAlongTime ? 5 : 4);
+    return (kBlockChannels + 31) / 32 * 32 + (access == Access::kAlongTime ? 5
+                                              : kBatch < 8                 ? 32 / kBatch % 32
+                                                                           : 4);
   }
 
   // Shared memory, in bytes: delta and delta * u, B and C, and sums over the states of two tiles
@@ -93,18 +95,24 @@ __device__ __forceinline__ T* shared_at(int bytes) {
   return reinterpret_cast<T*>(shared_memory + bytes);
 }
 
-// kBytes (4, 8 or 16) from global to shared memory, zeros beyond the first `real` of them.
+// kBytes (4, 8 or 16) from global to shared memory where `send` holds, zeros beyond the first
+// `real` of them. A predicate of the instruction, since copies that no branch parts are issued
+// together.
 template <int kBytes>
-__device__ __forceinline__ void copy_async(void* to, const void* from, int real) {
+__device__ __forceinline__ void copy_async(void* to, const void* from, int real, bool send = true) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   if constexpr (kBytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
-                 "r"(real)
-                 : "memory");
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %3, 0;\n"
+        "@p cp.async.cg.shared.global [%0], [%1], 16, %2; }" ::"r"(address),
+        "l"(from), "r"(real), "r"(static_cast<int>(send))
+        : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from),
-                 "n"(kBytes), "r"(real)
-                 : "memory");
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %4, 0;\n"
+        "@p cp.async.ca.shared.global [%0], [%1], %2, %3; }" ::"r"(address),
+        "l"(from), "n"(kBytes), "r"(real), "r"(static_cast<int>(send))
+        : "memory");
 }
 __device__ __forceinline__ void copies_sent() {
   asm volatile("cp.async.commit_group;" ::: "memory");

@@ -24,12 +24,14 @@ constexpr std::string_view kName = "selective_scan/cuda.sm80.split_sequence";
 
 // Shorter segments spend their time on filling and emptying the pipeline.
 constexpr int64_t kShortest = 16 * ManyChannels::kTokens;
+// More of them and a segment spends its time on finding its first state.
+constexpr int64_t kMostSegments = 64;
 
 // How many segments a sequence has, so that the device is full of blocks.
 int64_t segment_tokens(int64_t seqlen, int64_t blocks, int num_sms) {
   const int64_t wanted =
       std::max<int64_t>(ManyChannels::kBlocks * num_sms / std::max<int64_t>(blocks, 1), 1);
-  const int64_t tokens = std::max(ceil_div(seqlen, wanted), kShortest);
+  const int64_t tokens = std::max(ceil_div(seqlen, std::min(wanted, kMostSegments)), kShortest);
   return ceil_div(tokens, ManyChannels::kTokens) * ManyChannels::kTokens;
 }
 
@@ -39,15 +41,15 @@ int64_t blocks_of(int64_t nseq, int64_t dim, int64_t ngroups) {
 
 Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
   if (machine.cuda_sm < 80) return why::kDevice;
+  if (p.seqlen > kMostTokens) return why::kLong;
   if (p.precision == Precision::kStrict) return why::kPrecision;
   if (p.dstate != kPassStates) return why::kDstate;
   if (p.layout == Layout::kStrided || !p.dense_bc) return why::kLayout;
   if (p.packed) return why::kPacked;
   if (p.ncheckpoints > 0) return why::kCheckpoints;
   const int64_t blocks = blocks_of(p.nseq, p.dim, p.ngroups);
-  // Two launches and twice the exponentials: at least twice as many blocks.
-  if (p.seqlen < 4 * kShortest || 2 * blocks > ManyChannels::kBlocks * machine.num_sms)
-    return why::kShort;
+  // Twice the exponentials: only where channels alone keep less than half of the device busy.
+  if (p.seqlen < 4 * kShortest || 8 * blocks > 3 * machine.num_sms) return why::kShort;
   return {};
 }
 
