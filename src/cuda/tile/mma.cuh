@@ -1,0 +1,103 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+// Products of 16-bit tiles on the matrix units (sm_80 and later), float32 operands as sums of two
+// halves, and copies to shared memory that do not wait.
+namespace hiss::cuda {
+
+// Four 8x8 tiles from shared memory; lane l gives the address of row l % 8 of tile l / 8.
+__device__ __forceinline__ void load_tiles(uint32_t (&r)[4], const __half* row) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+}
+__device__ __forceinline__ void load_tiles_transposed(uint32_t (&r)[4], const __half* row) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+}
+
+// Tiles without padding: 16-byte piece `piece` of row `row` lies where the pieces of eight
+// neighbouring rows meet in no bank. In pieces, of rows of at least eight.
+__device__ __forceinline__ int swizzled(int row, int piece, int pieces_in_row) {
+  return row * pieces_in_row + (piece ^ (row & 7));
+}
+
+// acc (16 x 8) += a (16 x 16) b (16 x 8)
+__device__ __forceinline__ void mma(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
+                                    uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// The same with operands in one or two parts; the product of two second parts is below rounding.
+template <int kParts>
+__device__ __forceinline__ void mma_split(float (&acc)[4], const uint32_t (&a)[kParts][4],
+                                          const uint32_t (&b0)[kParts],
+                                          const uint32_t (&b1)[kParts]) {
+  if constexpr (kParts == 2) {
+    mma(acc, a[1], b0[0], b1[0]);
+    mma(acc, a[0], b0[1], b1[1]);
+  }
+  mma(acc, a[0], b0[0], b1[0]);
+}
+
+// Two floats as halves: [0] rounded, [1] what is left.
+template <int kParts>
+__device__ __forceinline__ void split(float v0, float v1, uint32_t (&parts)[kParts]) {
+  const __half2 high = __floats2half2_rn(v0, v1);
+  parts[0] = *reinterpret_cast<const uint32_t*>(&high);
+  if constexpr (kParts == 2) {
+    const float2 back = __half22float2(high);
+    const __half2 low = __floats2half2_rn(v0 - back.x, v1 - back.y);
+    parts[1] = *reinterpret_cast<const uint32_t*>(&low);
+  }
+}
+
+// Halves hold 2^-24 ... 2^15. The exponent e for which 2^e brings the largest of some finite
+// magnitudes to 2^14 ... 2^15: two halves then lose 2^-22 of a value or 2^-39 of the largest.
+__device__ __forceinline__ int exponent_for(float largest) {
+  if (!(largest > 0.0f)) return 0;
+  const int exponent = static_cast<int>(__float_as_uint(largest) >> 23) - 127;
+  return min(14 - exponent, 120);
+}
+
+// 2^e, of e cut to what a normal float can hold.
+__device__ __forceinline__ float power_of_two(int e) {
+  return __uint_as_float(static_cast<uint32_t>(max(min(e, 127), -126) + 127) << 23);
+}
+
+// Magnitude, 0 for NaN and Inf.
+__device__ __forceinline__ float finite_magnitude(float v) {
+  v = fabsf(v);
+  return v <= 3.402823466e38f ? v : 0.0f;
+}
+
+__device__ __forceinline__ float warp_max(float v) {
+  for (int d = 16; d > 0; d /= 2) v = fmaxf(v, __shfl_xor_sync(~0u, v, d));
+  return v;
+}
+
+// 16 bytes to shared memory, both aligned to it.
+__device__ __forceinline__ void copy_async(void* shared, const void* global) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global));
+}
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;"); }
+// Until at most kPending of this thread's groups are on their way.
+template <int kPending>
+__device__ __forceinline__ void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+}  // namespace hiss::cuda
