@@ -11,6 +11,7 @@
 #include "models/nn/conv2d.h"
 #include "models/nn/matrix.h"
 #include "models/nn/norm.h"
+#include "models/nn/packed_product.h"
 #include "models/nn/tasks.h"
 
 // The building blocks against their formulas in double.
@@ -46,6 +47,42 @@ TEST(MatrixProduct, ReplacesOrAddsWithinItsStridesOnly) {
         }
     }
   }
+}
+
+TEST(PackedProduct, ReplacesOrAddsAndFillsUpWithZeroColumns) {
+  for (const auto& [m, k, n, cols] : {std::tuple{1, 1, 1, 1},
+                                      {5, 3, 2, 16},
+                                      {48, 64, 33, 48},
+                                      {11, 256, 36, 48},
+                                      {161, 64, 64, 64}}) {
+    const auto a = random_values(m * k, 1), b = random_values(k * n, 2);
+    const auto before = random_values(m * cols, 3);
+    const auto weight = PackedWeight::create({b.data(), k, n, n}, cols, Operands::kF32);
+    ASSERT_TRUE(weight) << weight.error().to_string();
+    for (const Write write : {Write::kReplace, Write::kAdd}) {
+      const auto product = PackedProduct::create(m, *weight, write);
+      ASSERT_TRUE(product) << product.error().to_string();
+      auto c = before;
+      ASSERT_TRUE(product->run(a.data(), *weight, c.data()).ok());
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < cols; ++j) {
+          const size_t at = static_cast<size_t>(i * cols + j);
+          double want = write == Write::kAdd ? before[at] : 0;
+          for (int64_t l = 0; j < n && l < k; ++l)
+            want += double{a[static_cast<size_t>(i * k + l)]} * b[static_cast<size_t>(l * n + j)];
+          ASSERT_NEAR(c[at], want, 1e-4) << i << ", " << j;
+        }
+    }
+  }
+}
+
+TEST(PackedProduct, OperandsAreBf16ForFastOnCpusThatHaveItOnly) {
+  Machine with, without;
+  with.avx512_bf16 = true;
+  EXPECT_EQ(operands_for(Precision::kFast, with), Operands::kBF16);
+  EXPECT_EQ(operands_for(Precision::kFast, without), Operands::kF32);
+  EXPECT_EQ(operands_for(Precision::kStandard, with), Operands::kF32);
+  EXPECT_EQ(operands_for(Precision::kStrict, with), Operands::kF32);
 }
 
 struct ConvCase {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "models/re_use/packing.h"
+
 namespace hiss::models::re_use {
 namespace {
 
@@ -40,10 +42,13 @@ Status check(const SpectrumBatch& s) {
 
 Result<std::unique_ptr<ReUse>> Network::create(const ReUseConfig& config, Weights weights,
                                                Context& context, Precision precision) {
+  HISS_RETURN_IF_ERROR(pack(config, operands_for(precision, context.machine()), weights));
   std::unique_ptr<Network> network(new Network(config, std::move(weights), context, precision));
   // Chosen again for each shape; choosing once now tells early when nothing can run.
   const int64_t n = run_tokens(config);
-  HISS_ASSIGN_OR_RETURN(network->plan_, TFMambaPlan::create(context, config, n, n, precision));
+  HISS_ASSIGN_OR_RETURN(
+      network->plan_,
+      TFMambaPlan::create(context, config, network->weights_.TSMamba.front(), n, n, precision));
   return std::unique_ptr<ReUse>(std::move(network));
 }
 
@@ -79,8 +84,8 @@ size_t Network::lay_out(const Shape& shape, std::byte* memory) {
 Status Network::prepare(const Shape& shape) {
   if (shape == shape_) return {};
   shape_ = {};
-  HISS_ASSIGN_OR_RETURN(plan_, TFMambaPlan::create(context_, config_, shape.token_rows,
-                                                   shape.token_cols, precision_));
+  HISS_ASSIGN_OR_RETURN(plan_, TFMambaPlan::create(context_, config_, weights_.TSMamba.front(),
+                                                   shape.token_rows, shape.token_cols, precision_));
   const size_t bytes = lay_out(shape, nullptr);
   if (bytes > memory_.capacity()) {
     memory_ = Arena();
