@@ -49,6 +49,10 @@ extern const Kernel<CausalConv1d> any_view;
 namespace causal_conv1d_update {
 extern const Kernel<CausalConv1dUpdate> lanes_over_dim;
 }
+namespace ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> chunked;
+extern const Kernel<SsdChunkScan> sequential;
+}  // namespace ssd_chunk_scan
 }  // namespace cuda
 #endif
 
@@ -122,6 +126,10 @@ std::span<const Kernel<SelectiveScan>* const> kernels<SelectiveScan>() {
 template <>
 std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::ssd_chunk_scan::chunked,
+    &cuda::ssd_chunk_scan::sequential,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512_bf16::ssd_chunk_scan::chunked,
     &cpu::avx512::ssd_chunk_scan::state_in_registers,

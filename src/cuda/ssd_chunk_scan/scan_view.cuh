@@ -10,8 +10,8 @@
 #include "cuda/tile/sequences.cuh"
 #include "hiss/ops/ssd_chunk_scan.h"
 
-// The arguments of ssd_chunk_scan as kernels see them, and what the portable kernels share: elements
-// of any type, step sizes, where sequences and pieces of them lie.
+// The arguments of ssd_chunk_scan as kernels see them, and what the portable kernels share:
+// elements of any type, step sizes, where sequences and pieces of them lie.
 namespace hiss::cuda::ssd_chunk_scan {
 
 // A tensor of at most four axes in device memory, or nothing.
@@ -81,8 +81,8 @@ __device__ __forceinline__ void store(void* data, DType dtype, int64_t offset, f
     static_cast<__half*>(data)[offset] = from_float<__half>(value);
 }
 
-// Calls f(pointer) with a pointer of the tensor's type to its element `offset`. For loops: one branch
-// around all of them.
+// Calls f(pointer) with a pointer of the tensor's type to its element `offset`. For loops: one
+// branch around all of them.
 template <class F>
 __device__ __forceinline__ void with_elements_at(const Tensor& t, int64_t offset, F&& f) {
   if (t.dtype == DType::kF32)
@@ -134,9 +134,9 @@ __device__ __forceinline__ double decay_rate(const Scan& scan, int h) {
   return scan.A_is_log ? -exp(a) : a;
 }
 
-// Sequences are cut into pieces of `length` tokens, the last of each being shorter; an empty one has
-// a piece too, for its states. Where only the device knows the lengths, sequence s owns the slots
-// from begin / length + s on: never too few, and the same number of slots for any lengths.
+// Sequences are cut into pieces of `length` tokens, the last of each being shorter; an empty one
+// has a piece too, for its states. Where only the device knows the lengths, sequence s owns the
+// slots from begin / length + s on: never too few, and the same number of slots for any lengths.
 __host__ __device__ inline int64_t pieces_of(int64_t seqlen, int64_t length) {
   return seqlen > length ? (seqlen + length - 1) / length : 1;
 }

@@ -1,9 +1,9 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Token by token, any problem. A warp has four rows of a head with their states in registers, dstate
-// over its lanes; a block has warps of one group, which share B and C. Rows, heads and sequences run
-// in parallel, time does not: it suits short sequences and many rows.
+// Token by token, any problem. A warp has four rows of a head with their states in registers,
+// dstate over its lanes; a block has warps of one group, which share B and C. Rows, heads and
+// sequences run in parallel, time does not: it suits short sequences and many rows.
 //
 // Serves strict: a step depends on the state before it and on nothing else. A 16-bit state is then
 // rounded at every token.
@@ -17,9 +17,9 @@ namespace {
 constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm80.sequential";
 constexpr int kRows = 4, kWarps = 8, kThreads = kWarps * 32;
 
-// decay * s = factor * s + rest * s. With factor = decay - 1 and rest = 1 while the decay is above a
-// half: its rounding, the same at every token of a constant step, would pile up over the tokens that
-// are remembered. Else rest is what factor lost to rounding.
+// decay * s = factor * s + rest * s. With factor = decay - 1 and rest = 1 while the decay is above
+// a half: its rounding, the same at every token of a constant step, would pile up over the tokens
+// that are remembered. Else rest is what factor lost to rounding.
 struct Step {
   float delta, factor, rest;
 };
@@ -73,8 +73,8 @@ __device__ __forceinline__ float sum_rows(const float (&v)[kRows], int lane) {
 
 // The states of a warp's rows: f(row, state of the lane, element) for each inside the tensor.
 template <int kPerLane, class F>
-__device__ __forceinline__ void for_each_state(const Scan& scan, const Tensor& m, int64_t offset, int axis, int p0,
-                               int lane, F&& f) {
+__device__ __forceinline__ void for_each_state(const Scan& scan, const Tensor& m, int64_t offset,
+                                               int axis, int p0, int lane, F&& f) {
   with_elements_at(m, offset, [&]<class T>(T* head) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
@@ -89,7 +89,7 @@ __device__ __forceinline__ void for_each_state(const Scan& scan, const Tensor& m
 
 template <int kPerLane, bool kRound>
 __global__ void __launch_bounds__(kThreads)
-    sequential(const __grid_constant__ Scan scan, int blocks_per_group, DType state_dtype) {
+    by_token(const __grid_constant__ Scan scan, int blocks_per_group, DType state_dtype) {
   using T = Tile<kPerLane>;
   __shared__ T tile;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -138,7 +138,8 @@ __global__ void __launch_bounds__(kThreads)
       next_z[i] = scan.z.data ? element(scan.z) : 0.0f;
     }
     if (lane < T::kTokens && t0 + lane < span.end)
-      next_dt = load(scan.dt.data, scan.dt.dtype, at(scan.dt, t0 + lane)) + of_head(scan.dt_bias, h);
+      next_dt =
+          load(scan.dt.data, scan.dt.dtype, at(scan.dt, t0 + lane)) + of_head(scan.dt_bias, h);
   };
 
   fetch(span.begin);
@@ -147,9 +148,8 @@ __global__ void __launch_bounds__(kThreads)
     for_each_state<kPerLane>(scan, m, s * m.stride[0] + h * m.stride[1], 2, p0, lane,
                              [&](int i, int r, auto& v) { state[i][r] = to_float(v); });
   const auto write_states = [&](const Tensor& m, int64_t offset, int axis) {
-    for_each_state<kPerLane>(scan, m, offset, axis, p0, lane, [&]<class E>(int i, int r, E& v) {
-      v = from_float<E>(state[i][r]);
-    });
+    for_each_state<kPerLane>(scan, m, offset, axis, p0, lane,
+                             [&]<class E>(int i, int r, E& v) { v = from_float<E>(state[i][r]); });
   };
   int checkpoint = first_checkpoint(scan, span.begin);
   const auto checkpoint_token = [&] {
@@ -235,7 +235,7 @@ Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const int64_t per_group = ceil_div(units, kWarps);
   const auto blocks = static_cast<unsigned>(p.nseq * p.ngroups * per_group);
   const auto start = [&]<int kPerLane>() {
-    const auto function = round ? sequential<kPerLane, true> : sequential<kPerLane, false>;
+    const auto function = round ? by_token<kPerLane, true> : by_token<kPerLane, false>;
     function<<<blocks, kThreads, 0, stream_of(launch)>>>(scan, static_cast<int>(per_group),
                                                          p.state_dtype);
   };
@@ -254,10 +254,10 @@ Status run(const SsdChunkScan::Args& args, const Launch& launch) {
 
 }  // namespace
 
-extern constinit const Kernel<SsdChunkScan> sequential_row;
-constinit const Kernel<SsdChunkScan> sequential_row{.name = kName,
-                                                    .why_not = why_not,
-                                                    .workspace_bytes = nullptr,
-                                                    .run = run,
-                                                    .device = Device::kCuda};
+extern constinit const Kernel<SsdChunkScan> sequential;
+constinit const Kernel<SsdChunkScan> sequential{.name = kName,
+                                                .why_not = why_not,
+                                                .workspace_bytes = nullptr,
+                                                .run = run,
+                                                .device = Device::kCuda};
 }  // namespace hiss::cuda::ssd_chunk_scan

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "cuda/ssd_chunk_scan/mma_plan.cuh"
+#include "cuda/ssd_chunk_scan/chunked_plan.cuh"
 
 // Step sizes and decays of the tokens of a chunk, for one head.
 //
@@ -15,20 +15,21 @@
 // lowest is sum and that factor 1.
 namespace hiss::cuda::ssd_chunk_scan {
 
-struct Times {
-  float sum[2][kChunk];
-  float lowest[2][kChunk];
+struct alignas(16) Times {
+  float2 sum[kChunk], lowest[kChunk];
   float delta[kChunk];
+  bool decays;  // nothing grows: lowest is sum, and the factor of rows 1
 
   // 2^(lowest[i] - sum[j])
-  __device__ float weight(int i, int j) const {
-    return exp2_fast(lowest[0][i] - sum[0][j] + (lowest[1][i] - sum[1][j]));
-  }
+  __device__ float weight(int i, int j) const { return power_of_difference(lowest[i], sum[j]); }
   // 2^(sum[i] - lowest[i])
-  __device__ float growth(int i) const {
-    return exp2_fast(sum[0][i] - lowest[0][i] + (sum[1][i] - lowest[1][i]));
+  __device__ float growth(int i) const { return power_of_difference(sum[i], lowest[i]); }
+  __device__ double sum_at(int i) const { return double{sum[i].x} + sum[i].y; }
+  __device__ double lowest_at(int i) const { return double{lowest[i].x} + lowest[i].y; }
+
+  __device__ static float power_of_difference(float2 a, float2 b) {
+    return exp2_fast(a.x - b.x + (a.y - b.y));
   }
-  __device__ double sum_at(int i) const { return double{sum[0][i]} + sum[1][i]; }
 };
 
 // 2^v to half a unit, for factors of the state: what is wrong with them is remembered for thousands
@@ -40,6 +41,11 @@ __device__ inline float exp2_exact(double v) {
   return (1.0f + expm1f(rest)) * exp2_fast(static_cast<float>(whole));
 }
 
+__device__ __forceinline__ float2 two_floats(double v) {
+  const auto high = static_cast<float>(v);
+  return make_float2(high, static_cast<float>(v - high));
+}
+
 // By one warp: `count` tokens from t0 on, the rest of the chunk as tokens of step zero.
 __device__ inline void make_times(const Scan& scan, double rate, int64_t row, int64_t t0, int count,
                                   int h, Times& out) {
@@ -47,15 +53,20 @@ __device__ inline void make_times(const Scan& scan, double rate, int64_t row, in
   const int lane = threadIdx.x % 32;
   const float bias = of_head(scan.dt_bias, h);
   double sum[kPer], lowest[kPer];
+  bool decays = true;
 #pragma unroll
   for (int i = 0; i < kPer; ++i) {
     const int j = lane * kPer + i;
-    const int64_t at = row * scan.dt.stride[0] + (t0 + j) * scan.dt.stride[1] + h * scan.dt.stride[2];
+    const int64_t at =
+        row * scan.dt.stride[0] + (t0 + j) * scan.dt.stride[1] + h * scan.dt.stride[2];
     const float delta =
         j < count ? step_size(scan, load(scan.dt.data, scan.dt.dtype, at) + bias) : 0.0f;
     out.delta[j] = delta;
-    sum[i] = delta * rate + (i > 0 ? sum[i - 1] : 0.0);
+    sum[i] = delta * rate;
+    decays = decays && sum[i] <= 0;
+    if (i > 0) sum[i] += sum[i - 1];
   }
+  decays = __all_sync(~0u, decays);
   double before = sum[kPer - 1];
   for (int d = 1; d < 32; d *= 2) {
     const double other = __shfl_up_sync(~0u, before, d);
@@ -65,20 +76,21 @@ __device__ inline void make_times(const Scan& scan, double rate, int64_t row, in
 #pragma unroll
   for (int i = 0; i < kPer; ++i) {
     if (lane > 0) sum[i] += before;
-    lowest[i] = fmin(sum[i], i > 0 ? lowest[i - 1] : 0.0);
+    lowest[i] = decays ? sum[i] : fmin(sum[i], i > 0 ? lowest[i - 1] : 0.0);
   }
-  double least = lowest[kPer - 1];
-  for (int d = 1; d < 32; d *= 2) least = fmin(least, __shfl_up_sync(~0u, least, d));
-  least = __shfl_up_sync(~0u, least, 1);
+  if (!decays) {
+    double least = lowest[kPer - 1];
+    for (int d = 1; d < 32; d *= 2) least = fmin(least, __shfl_up_sync(~0u, least, d));
+    least = __shfl_up_sync(~0u, least, 1);
+    for (int i = 0; i < kPer && lane > 0; ++i) lowest[i] = fmin(lowest[i], least);
+  }
 #pragma unroll
   for (int i = 0; i < kPer; ++i) {
     const int j = lane * kPer + i;
-    if (lane > 0) lowest[i] = fmin(lowest[i], least);
-    out.sum[0][j] = static_cast<float>(sum[i]);
-    out.sum[1][j] = static_cast<float>(sum[i] - out.sum[0][j]);
-    out.lowest[0][j] = static_cast<float>(lowest[i]);
-    out.lowest[1][j] = static_cast<float>(lowest[i] - out.lowest[0][j]);
+    out.sum[j] = two_floats(sum[i]);
+    out.lowest[j] = two_floats(lowest[i]);
   }
+  if (lane == 0) out.decays = decays;
 }
 
 }  // namespace hiss::cuda::ssd_chunk_scan

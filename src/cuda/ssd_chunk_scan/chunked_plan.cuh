@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "cuda/ssd_chunk_scan/scan_view.cuh"
@@ -33,10 +34,10 @@ inline Cut cut_of(const SsdChunkScan::Problem& p) {
   c.parts = p.precision == Precision::kFast ? 1 : 2;
   c.dstate = p.dstate <= 64 ? 64 : p.dstate <= 128 ? 128 : 256;
   const int64_t row_tiles = (p.headdim + 15) / 16;
-  c.tiles = static_cast<int>((row_tiles + kMaxWarps - 1) / kMaxWarps);
-  c.warps = static_cast<int>((row_tiles + c.tiles - 1) / c.tiles);
+  c.tiles = static_cast<int>(pieces_of(row_tiles, kMaxWarps));
+  c.warps = static_cast<int>(pieces_of(row_tiles, c.tiles));
   const int64_t tokens = p.batch * p.seqlen;
-  const int64_t segments = std::max<int64_t>(1, kBlocks / (p.nheads * c.tiles));
+  const int64_t segments = std::max<int64_t>(1, kBlocks / std::max<int64_t>(1, p.nheads * c.tiles));
   // At most 16 segments of a sequence: each adds up the states of those before it.
   const int64_t length = std::max((tokens + segments - 1) / segments, (p.seqlen + 15) / 16);
   c.segment = pieces_of(length, kChunk) * kChunk;
@@ -46,15 +47,21 @@ inline Cut cut_of(const SsdChunkScan::Problem& p) {
   return c;
 }
 
+// Shared memory of `walk`: C, B, scores; times of two chunks and exponents (chunked_warp.cuh); x.
+constexpr int64_t walk_shared_bytes(const Cut& c) {
+  return 2 * c.parts * kChunk * c.dstate * 2 + kChunk * kChunk * 4 + 2 * (5 * kChunk * 4 + 16) +
+         32 + kChunk * (16 * c.warps + 4) * 4;
+}
+
 // What `prepare` makes of a chunk of B and C of one group.
 struct Chunks {
-  __half* operands;    // [record][C, B][part][kChunk][dstate]
-  float* scores;       // [record][kChunk][kChunk]: C B^T
+  __half* operands;    // [record][C, B][part][kChunk][dstate], swizzled
+  float* scores;       // [record][kChunk][kChunk], swizzled: C B^T
   int32_t* exponents;  // [record][8]: C of each strip, B
 };
 
-// The states at the ends of all but the last segments of a sequence, as if the state before each had
-// been zero; but the first, which starts from the sequence's own.
+// The states at the ends of all but the last segments of a sequence, as if the state before each
+// had been zero; but the first, which starts from the sequence's own.
 struct Segments {
   float* states;   // [slot][head][tile][warp][dstate / 2][lane]
   float* initial;  // the same of sequences

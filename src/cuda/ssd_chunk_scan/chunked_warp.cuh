@@ -5,14 +5,14 @@
 
 #include <cfloat>
 
-#include "cuda/ssd_chunk_scan/mma_prepare.cuh"
-#include "cuda/ssd_chunk_scan/mma_times.cuh"
+#include "cuda/ssd_chunk_scan/chunked_prepare.cuh"
+#include "cuda/ssd_chunk_scan/chunked_times.cuh"
 
 // What one warp of the chunk walk does: 16 rows of a head with all their states in registers.
 //
 // The states lie as the matrix units give results, which is also how they take right operands, so
-// C S^T needs no copy of them. The same holds for delta x: as right operand of M (delta x) it lies as
-// it does as left operand of (weight delta x)^T B.
+// C S^T needs no copy of them. The same holds for delta x: as right operand of M (delta x) it lies
+// as it does as left operand of (weight delta x)^T B.
 namespace hiss::cuda::ssd_chunk_scan {
 
 template <int N, int kParts>
@@ -36,39 +36,42 @@ struct Shared {
 
 template <int N, int kParts>
 struct Warp {
-  using Accumulator = float[4][2][4];  // [16 tokens][8 rows]: token lane / 4 (+ 8), row lane % 4 * 2
+  using Accumulator =
+      float[4][2][4];  // [16 tokens][8 rows]: token lane / 4 (+ 8), row lane % 4 * 2
 
   const Shared<N, kParts>& shared;
   const int lane;
   float state[N / 8][4];  // row lane / 4 (+ 8), states 8 t + lane % 4 * 2 (+ 1)
   float x[4][2][2][2];    // delta x: [16 tokens][8 rows][8 tokens][1 token]: row lane / 4
-  int bad[2];             // first token of the chunk with NaN or Inf in row lane / 4 (+ 8)
+  uint32_t weighed[4][kParts][4];
+  int bad[2];  // first token of the chunk with NaN or Inf in row lane / 4 (+ 8)
   bool any_bad;
 
-  __device__ int token(int k, int half, int e) const { return k * 16 + half * 8 + lane % 4 * 2 + e; }
+  __device__ int token(int k, int half, int e) const {
+    return k * 16 + half * 8 + lane % 4 * 2 + e;
+  }
 
   // Reads x of the chunk, scales it by delta and returns the exponent for it. NaN and Inf are noted
   // and taken out: a matrix product would spread them to earlier tokens.
-  __device__ int take_x(const float* tile, int stride, const Times& times) {
-    float largest = 0;
-    bool finite = true;
+  __device__ __forceinline__ int take_x(const float* tile, int stride, const Times& times) {
+    float largest = 0, zero = 0;
 #pragma unroll
     for (int k = 0; k < 4; ++k)
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
+      for (int half = 0; half < 2; ++half) {
+        const float2 delta = *reinterpret_cast<const float2*>(times.delta + token(k, half, 0));
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const int j = token(k, half, e);
-          const float delta = times.delta[j];
+        for (int e = 0; e < 2; ++e)
 #pragma unroll
           for (int r = 0; r < 2; ++r) {
-            const float v = delta * tile[j * stride + r * 8 + lane / 4];
+            const float v =
+                (e == 0 ? delta.x : delta.y) * tile[token(k, half, e) * stride + r * 8 + lane / 4];
             x[k][r][half][e] = v;
-            finite = finite && fabsf(v) <= FLT_MAX;
+            zero = fmaf(v, 0.0f, zero);  // or NaN
             largest = fmaxf(largest, fabsf(v));
           }
-        }
-    any_bad = __any_sync(~0u, !finite);
+      }
+    any_bad = __any_sync(~0u, zero != 0.0f);
     if (any_bad) largest = take_out_bad();
     return exponent_for(warp_max(largest));
   }
@@ -88,33 +91,39 @@ struct Warp {
     return largest;
   }
 
-  // The state after token `last`, element by element to put(t, i, value):
-  // decay * state + (weight delta x)^T B.
-  template <class Put>
-  __device__ __forceinline__ void advance(const Times& times, int last, int x_exponent, int b_exponent, Put&& put) {
-    uint32_t a[4][kParts][4];
+  // weight delta x as operands, for the state after token `last`.
+  __device__ __forceinline__ void weigh_x(const Times& times, int last, int x_exponent) {
     const float scale = power_of_two(x_exponent);
+    const float2 lowest = times.lowest[last];
 #pragma unroll
     for (int k = 0; k < 4; ++k)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float weight[2];
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const int j = token(k, half, e);
-          weight[e] = j <= last ? scale * times.weight(last, j) : 0.0f;
-        }
+        const int j = token(k, half, 0);
+        const float4 sums = *reinterpret_cast<const float4*>(times.sum + j);
+        float weight[2] = {scale * Times::power_of_difference(lowest, make_float2(sums.x, sums.y)),
+                           scale * Times::power_of_difference(lowest, make_float2(sums.z, sums.w))};
+        if (j > last) weight[0] = 0;
+        if (j + 1 > last) weight[1] = 0;
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           uint32_t parts[kParts];
           split<kParts>(x[k][r][half][0] * weight[0], x[k][r][half][1] * weight[1], parts);
 #pragma unroll
-          for (int i = 0; i < kParts; ++i) a[k][i][half * 2 + r] = parts[i];
+          for (int i = 0; i < kParts; ++i) weighed[k][i][half * 2 + r] = parts[i];
         }
       }
+  }
+
+  // The state after token `last`, element by element to put(t, i, value):
+  // decay * state + (weight delta x)^T B.
+  template <class Put>
+  __device__ __forceinline__ void advance(const Times& times, int last, int x_exponent,
+                                          int b_exponent, Put&& put) {
     const float decay = exp2_exact(times.sum_at(last));
-    const double lowest = double{times.lowest[0][last]} + times.lowest[1][last];
-    const float gain = exp2_exact(times.sum_at(last) - lowest) * power_of_two(-x_exponent - b_exponent);
+    const double lowest = times.lowest_at(last);
+    const float gain =
+        exp2_exact(times.sum_at(last) - lowest) * power_of_two(-x_exponent - b_exponent);
 #pragma unroll
     for (int t = 0; t < N / 16; ++t) {
       float acc[2][4] = {};
@@ -129,7 +138,7 @@ struct Warp {
           uint32_t b0[kParts], b1[kParts];
 #pragma unroll
           for (int i = 0; i < kParts; ++i) b0[i] = b[i][2 * u], b1[i] = b[i][2 * u + 1];
-          mma_split<kParts>(acc[u], a[k], b0, b1);
+          mma_split<kParts>(acc[u], weighed[k], b0, b1);
         }
       }
 #pragma unroll
@@ -144,10 +153,15 @@ struct Warp {
   __device__ int from_state(Accumulator& acc) const {
     float largest = 0;
 #pragma unroll
-    for (int t = 0; t < N / 8; ++t)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) largest = fmaxf(largest, finite_magnitude(state[t][i]));
+    for (int i = 0; i < N / 2; ++i) largest = fmaxf(largest, fabsf(state[i / 4][i % 4]));
     largest = warp_max(largest);
+    if (largest > FLT_MAX) {  // a state that overflowed must not take its neighbours with it
+      largest = 0;
+#pragma unroll
+      for (int i = 0; i < N / 2; ++i)
+        largest = fmaxf(largest, finite_magnitude(state[i / 4][i % 4]));
+      largest = warp_max(largest);
+    }
     const int exponent = largest > 0 ? exponent_for(largest) : 120;
     const float scale = power_of_two(exponent);
 #pragma unroll
@@ -195,30 +209,41 @@ struct Warp {
     }
   }
 
-  // y without the gate, over x in the tile. `skip`: D of the lane's rows.
-  __device__ void put_y(const Accumulator& acc, const Times& times, const int (&c_exponents)[4],
-                        int exponent, const float (&skip)[2][2], float* tile, int stride) const {
-    int first[2][2];
+  // What the usual case does without: rows that grow, and NaN for those behind a bad token.
+  __device__ void adjust(Accumulator& acc, const Times& times) const {
+    if (!times.decays)
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float growth = times.growth(i * 8 + lane / 4);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) acc[i / 2][e / 2][i % 2 * 2 + e % 2] *= growth;
+      }
     if (any_bad)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        first[i / 2][i % 2] = __shfl_sync(~0u, bad[i / 2], (lane % 4 * 2 + i % 2) * 4);
+      for (int e = 0; e < 4; ++e) {
+        const int first = __shfl_sync(~0u, bad[e / 2], (lane % 4 * 2 + e % 2) * 4);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float unit = power_of_two(-(c_exponents[i] + exponent));
+        for (int i = 0; i < 8; ++i)
+          if (i * 8 + lane / 4 >= first) acc[i / 2][e / 2][i % 2 * 2 + e % 2] = NAN;
+      }
+  }
+
+  // y without the gate, two rows of a token at a time to put(i, r, y): token 8 i + lane / 4, rows
+  // 8 r + lane % 4 * 2. `skip`: D of the lane's rows; x is still in the tile.
+  template <class Put>
+  __device__ __forceinline__ void take_y(const Accumulator& acc, const int (&c_exponents)[4],
+                                         int exponent, const float (&skip)[2][2], const float* tile,
+                                         int stride, Put&& put) const {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int j = i * 16 + half * 8 + lane / 4;
-        const float up = unit * times.growth(j);
+    for (int i = 0; i < 8; ++i) {
+      const float unit = power_of_two(-(c_exponents[i / 2] + exponent));
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          float2& place = *reinterpret_cast<float2*>(tile + j * stride + r * 8 + lane % 4 * 2);
-          float2 y = make_float2(fmaf(skip[r][0], place.x, acc[i][r][half * 2] * up),
-                                 fmaf(skip[r][1], place.y, acc[i][r][half * 2 + 1] * up));
-          if (any_bad && j >= first[r][0]) y.x = NAN;
-          if (any_bad && j >= first[r][1]) y.y = NAN;
-          place = y;
-        }
+      for (int r = 0; r < 2; ++r) {
+        const float2 v = *reinterpret_cast<const float2*>(tile + (i * 8 + lane / 4) * stride +
+                                                          r * 8 + lane % 4 * 2);
+        put(i, r,
+            make_float2(fmaf(skip[r][0], v.x, acc[i / 2][r][i % 2 * 2] * unit),
+                        fmaf(skip[r][1], v.y, acc[i / 2][r][i % 2 * 2 + 1] * unit)));
       }
     }
   }

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "cuda/ssd_chunk_scan/mma_plan.cuh"
+#include "cuda/ssd_chunk_scan/chunked_plan.cuh"
 
 // How the 16 rows of a warp come and go: x of a chunk through registers into shared memory, y from
 // there past the gate. Four neighbouring rows of a token at a time where memory allows, else one.
@@ -56,37 +56,14 @@ struct Rows {
 
   // The tile, times SiLU(z), to y.
   __device__ void write(int64_t t0, int count, const float* tile, int stride) const {
-    if (!in_fours) {
-      for (int i = lane; i < count * 16; i += 32) {
-        const int j = i / 16, p = i % 16;
-        if (p0 + p >= scan.headdim) continue;
-        float v = tile[j * stride + p];
-        if (scan.z.data)
-          v *= silu(load(scan.z.data, scan.z.dtype, offset(scan.z, t0 + j) + p * scan.z.stride[3]));
-        store(scan.y.data, scan.y.dtype, offset(scan.y, t0 + j) + p * scan.y.stride[3], v);
-      }
-      return;
+    for (int i = lane; i < count * 16; i += 32) {
+      const int j = i / 16, p = i % 16;
+      if (p0 + p >= scan.headdim) continue;
+      float v = tile[j * stride + p];
+      if (scan.z.data)
+        v *= silu(load(scan.z.data, scan.z.dtype, offset(scan.z, t0 + j) + p * scan.z.stride[3]));
+      store(scan.y.data, scan.y.dtype, offset(scan.y, t0 + j) + p * scan.y.stride[3], v);
     }
-    const int p = lane % 4 * 4;
-    if (p0 + p >= scan.headdim) return;
-    with_elements_at(scan.y, offset(scan.y, t0) + p, [&]<class T>(T* y) {
-      const T* z = static_cast<const T*>(scan.z.data);
-      if (z != nullptr) z += offset(scan.z, t0) + p;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int j = i * 8 + lane / 4;
-        if (j >= count) break;
-        float v[4];
-        load_pack(tile + j * stride + p, v);
-        if (z != nullptr) {
-          float gate[4];
-          load_pack(z + j * scan.z.stride[1], gate);
-#pragma unroll
-          for (int e = 0; e < 4; ++e) v[e] *= silu(gate[e]);
-        }
-        store_pack(v, y + j * scan.y.stride[1]);
-      }
-    });
   }
 };
 
