@@ -121,6 +121,26 @@ class Merge(unittest.TestCase):
     self.assertAlmostEqual(row["ratio"], 5.0)
     self.assertEqual(row["peer_python_ms"], 0.8)
 
+  def test_rows_of_the_check_come_in_milliseconds_and_meet_theirs(self):
+    row = dict(OURS, median_us=20.0, layout="channels_last", nslots=1, wrong="")
+    del row["median_ms"]
+    row = merge.of_check(row)
+    self.assertAlmostEqual(row["median_ms"], 0.02)
+    self.assertNotIn("nslots", row)
+    (met,) = merge.merged(merge.with_bounds([row], LIMITS), [PEER])
+    self.assertAlmostEqual(met["ratio"], 5.0)
+
+  def test_the_layout_of_a_convolution_is_a_part_of_the_work(self):
+    conv = {"operator": "causal_conv1d", "dtype": "F32", "layout": "channels_last"}
+    self.assertNotEqual(merge.work_of(conv), merge.work_of(dict(conv, layout="channels_first")))
+
+  def test_our_rows_get_the_bound_of_their_work(self):
+    bare = {k: v for k, v in OURS.items() if not k.startswith("bound")}
+    (fast,), (slow,) = (
+        merge.with_bounds([bare], dict(LIMITS, copy_bytes_per_s=rate)) for rate in (4e12, 2e12))
+    self.assertEqual(fast["bound_kind"], "memory")
+    self.assertAlmostEqual(slow["bound_ms"], 2 * fast["bound_ms"])
+
   def test_another_size_or_type_is_other_work(self):
     for change in ({"seqlen": 4096}, {"dtype": "F32"}, {"operator": "selective_scan"}):
       rows = merge.merged([OURS], [peer(**change)])

@@ -2,8 +2,10 @@
 """The work that the peers are timed on: sizes of real models, and a sweep that looks for cliffs.
 
 A case is a dict: operator, case (its name), dtype and the operator's sizes, by the names of the
-problem's fields. Sizes and dtype identify the same work in the rows of hiss_gpu_check.
+problem's fields. Run as a program it prints them for hiss_gpu_check --cases: cases.py [--sweep].
 """
+import json
+import sys
 
 F32, BF16 = "F32", "BF16"
 
@@ -102,7 +104,7 @@ def named():
         update("mamba2_2.7b_b%d" % b, b, 80, 64, 128, 1, BF16),
         update("nemotron_h_8b_b%d" % b, b, 128, 64, 128, 8, BF16),
         update("falcon_h1_7b_b%d" % b, b, 24, 128, 256, 1, BF16),
-        update("mamba_2.8b_b%d" % b, b, 5120, 1, 16, 1, F32, tied=False),
+        update("mamba_2.8b_b%d" % b, b, 1, 5120, 16, 1, F32, tied=False),
     ]
   rows += [
       update("granite_4_h_tiny_b1", 1, 48, 64, 128, 1, F32),
@@ -175,3 +177,7 @@ def bound(c, ceilings):
   }
   kind = max(times, key=times.get)
   return times[kind], kind
+
+
+if __name__ == "__main__":
+  json.dump(named() + (sweep() if "--sweep" in sys.argv[1:] else []), sys.stdout, indent=1)

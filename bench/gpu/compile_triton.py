@@ -20,6 +20,7 @@ def compile_share(directory, worker, workers):
   def run(self, *args, **kwargs):
     nonlocal seen
     self.nargs = dict(zip(self.arg_names, args))
+    kwargs.pop("warmup")
     for config in self.prune_configs(kwargs):
       seen += 1
       if seen % workers == worker:

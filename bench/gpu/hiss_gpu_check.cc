@@ -3,7 +3,9 @@
 
 // Checks every CUDA kernel of the table against the reference on the host, then times it. Needs a
 // driver and nothing else. Exits with 1 if a result is wrong, with 2 if the device fails.
-//   hiss_gpu_check [--filter REGEX] [--quick] [--check-only] [--time-only] [--list] [--json FILE]
+//   hiss_gpu_check [--filter REGEX] [--quick] [--check-only] [--time-only] [--small]
+//                  [--list] [--json FILE] [--cases FILE]
+// With --cases the shapes are those that cases.py printed to the file, and no others are checked.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -19,14 +21,18 @@ namespace hiss::bench {
 namespace {
 
 struct Options {
-  std::string filter, json;
-  bool quick = false, check_only = false, time_only = false, list = false;
+  std::string filter, json, cases;
+  bool quick = false, check_only = false, time_only = false, small = false, list = false;
 };
 
 class Check {
  public:
   explicit Check(const Options& options) : options_(options), wanted_(options.filter) {
     must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+    if (options.cases.empty()) return;
+    std::ifstream file(options.cases);
+    if (!file) give_up("cannot read the file of cases");
+    cases_ = nlohmann::json::parse(file);
   }
 
   template <class Op>
@@ -59,7 +65,7 @@ class Check {
 
   template <class Op>
   void run_shapes() {
-    for (const GpuShape<Op>& shape : gpu_shapes<Op>()) {
+    for (const GpuShape<Op>& shape : shapes<Op>()) {
       for (const Kernel<Op>* kernel : kernels<Op>()) {
         if (kernel->device != Device::kCuda || !matches(kernel->name, shape.name)) continue;
         if (run_shape(*kernel, shape) && !options_.filter.empty()) continue;
@@ -70,7 +76,7 @@ class Check {
 
   void list_shapes() {
     for_each_operator([&]<class Op>() {
-      for (const GpuShape<Op>& shape : gpu_shapes<Op>()) {
+      for (const GpuShape<Op>& shape : shapes<Op>()) {
         if (!matches(Op::kName, shape.name)) continue;
         DeviceSet set(1);
         const auto problem = Op::describe(shape.make(set));
@@ -112,6 +118,10 @@ class Check {
   int wrong() const { return wrong_; }
 
  private:
+  template <class Op>
+  std::vector<GpuShape<Op>> shapes() const {
+    return options_.cases.empty() ? gpu_shapes<Op>() : shapes_of_file<Op>(cases_);
+  }
   bool matches(std::string_view kernel, const std::string& name) const {
     return std::regex_search(std::string(kernel) + " " + name, wanted_);
   }
@@ -156,6 +166,12 @@ class Check {
                      {"share", share},
                      {"error", v.error},
                      {"wrong", v.wrong}});
+    Op::for_each_field(problem, [&](const char* name, const auto& value) {
+      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(value)>>)
+        rows_.back()[name] = value;
+      else
+        rows_.back()[name] = to_string(value);
+    });
     return true;
   }
 
@@ -163,7 +179,7 @@ class Check {
   const std::regex wanted_;
   cudaStream_t stream_ = nullptr;
   Peaks peaks_;
-  nlohmann::json rows_ = nlohmann::json::array();
+  nlohmann::json cases_, rows_ = nlohmann::json::array();
   int wrong_ = 0;
 };
 
@@ -175,8 +191,9 @@ int run(const Options& options) {
     return 0;
   }
   check.measure_peaks();
-  if (!options.time_only) for_each_operator([&]<class Op>() { check.run_cases<Op>(); });
-  for_each_operator([&]<class Op>() { check.run_shapes<Op>(); });
+  if (!options.time_only && options.cases.empty())
+    for_each_operator([&]<class Op>() { check.run_cases<Op>(); });
+  if (!options.small) for_each_operator([&]<class Op>() { check.run_shapes<Op>(); });
   if (!check.write_json()) give_up("cannot write the JSON file");
   std::printf("%d wrong\n", check.wrong());
   return check.wrong() == 0 ? 0 : 1;
@@ -190,9 +207,11 @@ int main(int argc, char** argv) {
   CLI::App app("Checks and times the CUDA kernels");
   app.add_option("--filter", options.filter, "Only pairs \"kernel case\" that match");
   app.add_option("--json", options.json, "Write the rows to this file");
+  app.add_option("--cases", options.cases, "Shapes of this file, printed by cases.py");
   app.add_flag("--quick", options.quick, "Fewer repetitions");
   app.add_flag("--check-only", options.check_only, "No times");
   app.add_flag("--time-only", options.time_only, "No checks");
+  app.add_flag("--small", options.small, "The small cases of the tests alone, as for a sanitizer");
   app.add_flag("--list", options.list, "List the shapes");
   CLI11_PARSE(app, argc, argv);
   return hiss::bench::run(options);

@@ -5,21 +5,41 @@ the row format of the CPU benchmark.
 
   merge.py OURS.json PEERS.json [--json FILE] [--date D --commit C --command TEXT]
 
-Work is the same when operator, type and all sizes are. A ratio is the peer's time over ours, both
+OURS.json is what hiss_gpu_check wrote, PEERS.json what time_peers.py did. Work is the same when
+operator, type and all sizes are. A ratio is the peer's time over ours, both
 without Python; a peer whose answer is wrong, or that failed, has no time and no ratio.
 """
 import argparse
 import json
 import sys
 
-SIZES = ("batch", "seqlen", "ntokens", "dim", "width", "dstate", "nheads", "headdim", "ngroups",
-         "layout")
+import cases
+
+SIZES = ("batch", "seqlen", "ntokens", "dim", "width", "dstate", "nheads", "headdim", "ngroups")
+KEPT = ("operator", "kernel", "case", "dtype", "precision", "spread", "error") + SIZES
+
+
+def sizes_of(row):
+  """The layout counts where the operator's cases name it: for the convolution of a sequence."""
+  names = SIZES + (("layout",) if row["operator"] == "causal_conv1d" else ())
+  return {k: row[k] for k in names if k in row}
 
 
 def work_of(row):
-  """What makes two rows the same work. One head of a Mamba-1 update is a channel."""
-  sizes = {k: row[k] for k in SIZES if k in row}
-  return (row["operator"], row["dtype"]) + tuple(sorted(sizes.items()))
+  """What makes two rows the same work."""
+  return (row["operator"], row["dtype"]) + tuple(sorted(sizes_of(row).items()))
+
+
+def of_check(row):
+  """A row of hiss_gpu_check in the format of the other benchmarks: what is kept of it, in ms."""
+  kept = {k: row[k] for k in KEPT if k in row}
+  return dict(kept, **sizes_of(row), median_ms=row["median_us"] / 1e3)
+
+
+def with_bounds(rows, ceilings):
+  """Our rows with the time that the machine's ceilings allow for the work."""
+  bounds = (cases.bound(row, ceilings) for row in rows)
+  return [dict(row, bound_ms=ms, bound_kind=kind) for row, (ms, kind) in zip(rows, bounds)]
 
 
 def merged(ours, peers):
@@ -41,7 +61,7 @@ def merged(ours, peers):
 
 
 def identity(row):
-  return {k: row[k] for k in ("operator", "case", "dtype") + SIZES if k in row}
+  return dict({k: row[k] for k in ("operator", "case", "dtype")}, **sizes_of(row))
 
 
 def peer_part(peer, our_ms):
@@ -100,7 +120,8 @@ def main():
   options = parser.parse_args()
   with open(options.ours) as a, open(options.peers) as b:
     ours, peers = json.load(a), json.load(b)
-  rows = merged(ours["rows"], peers["rows"])
+  ours = with_bounds([of_check(row) for row in ours["rows"]], peers["ceilings"])
+  rows = merged(ours, peers["rows"])
   print(table(rows))
   for loss in slower_than_a_peer(rows):
     print("slower than a peer: %s %s %s, %s: %.2fx" % loss)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,10 @@ struct GpuShape {
 // Defined in shapes_of_*.cc.
 template <class Op>
 std::vector<GpuShape<Op>> gpu_shapes();
+
+// Those of this operator in a list that cases.py printed. Throws json::exception where it is not
+// one.
+template <class Op>
+std::vector<GpuShape<Op>> shapes_of_file(const nlohmann::json& cases);
 
 }  // namespace hiss::bench

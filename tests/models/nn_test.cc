@@ -7,12 +7,14 @@
 #include <cmath>
 #include <random>
 
+#include "cpu/simd/row_math.h"
 #include "models/nn/carver.h"
 #include "models/nn/conv2d.h"
 #include "models/nn/matrix.h"
 #include "models/nn/norm.h"
 #include "models/nn/packed_product.h"
 #include "models/nn/tasks.h"
+#include "models/nn/winograd.h"
 
 // The building blocks against their formulas in double.
 namespace hiss::models {
@@ -162,6 +164,53 @@ INSTANTIATE_TEST_SUITE_P(Cases, Conv2dTest,
                                                    })),
                          [](const auto& c) { return c.param.name; });
 
+// Rows of one run of tiles, of several, and with a rest; dilations beyond the map.
+TEST(Winograd, RowsAreThoseOfTheConvolutionOfTheNormalisedMap) {
+  for (const auto& [rows, cols, ins, outs, kernel_rows, dilation] : {std::tuple{4, 1, 5, 6, 3, 1},
+                                                                     {9, 7, 16, 16, 3, 4},
+                                                                     {3, 323, 33, 8, 3, 8},
+                                                                     {2, 390, 4, 5, 3, 1},
+                                                                     {2, 770, 3, 2, 1, 1}}) {
+    const int64_t stride = ins + 2;
+    const auto x = random_values(rows * cols * stride, 1);
+    const auto weight = random_values(kernel_rows * 3 * ins * outs, 2),
+               bias = random_values(outs, 3);
+    const std::vector<float> mean = random_values(ins, 4), scale = random_values(ins, 5);
+    const std::vector<float> shift = random_values(ins, 6), slope = random_values(ins, 7);
+    const cpu::NormPrelu norm{mean.data(), scale.data(), shift.data(), slope.data()};
+    const Conv2d conv{.weight = weight.data(),
+                      .bias = bias.data(),
+                      .in_channels = ins,
+                      .out_channels = outs,
+                      .kernel_rows = kernel_rows,
+                      .kernel_cols = 3,
+                      .dilation_rows = dilation,
+                      .pad_rows = kernel_rows / 2 * dilation,
+                      .pad_cols = 1};
+    const auto packed = WinogradWeight::create(conv);
+    ASSERT_TRUE(packed) << packed.error().to_string();
+    const auto plan = WinogradPlan::create(cols, *packed);
+    ASSERT_TRUE(plan) << plan.error().to_string();
+    Carver sizes;
+    WinogradScratch::carve(sizes, kernel_rows, ins, outs);
+    std::vector<std::byte> memory(sizes.bytes() + 64);
+    Carver carver(memory.data());
+    const auto scratch = WinogradScratch::carve(carver, kernel_rows, ins, outs);
+
+    auto raw = x, normalised = x;
+    cpu::row_math().norm_prelu(norm, {normalised.data(), rows * cols, ins, stride});
+    const Map map{raw.data(), rows, cols, ins, stride};
+    const Map plain{normalised.data(), rows, cols, ins, stride};
+    std::vector<float> got(static_cast<size_t>(cols * (outs + 1)), 77.0f), want = got;
+    for (int64_t h = 0; h < rows; ++h) {
+      ASSERT_TRUE(plan->run_row(conv, *packed, map, norm, h, scratch, got.data(), outs + 1).ok());
+      ASSERT_TRUE(conv2d_row(conv, plain, h, 0, outs, want.data(), outs + 1).ok());
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 4e-4) << h << ", " << i;
+    }
+    EXPECT_EQ(raw, x) << "the map is only read";
+  }
+}
+
 TEST(InstanceNormPrelu, IsTheDefinition) {
   const int64_t rows = 6, cols = 5, channels = 3, stride = 4;
   auto x = random_values(rows * cols * stride);
@@ -170,13 +219,13 @@ TEST(InstanceNormPrelu, IsTheDefinition) {
   const std::vector<float> slope = {0.25f, -0.5f, 0};
   std::vector<double> sums(static_cast<size_t>(rows * 2 * channels));
   for (int64_t r = 0; r < rows; ++r)
-    channel_sums(x.data() + r * cols * stride, cols, channels, stride,
-                 &sums[static_cast<size_t>(r * 2 * channels)]);
+    cpu::row_math().channel_sums({x.data() + r * cols * stride, cols, channels, stride},
+                                 &sums[static_cast<size_t>(r * 2 * channels)]);
   std::vector<float> mean(channels), scale(channels), y = x;
   finish_statistics(sums.data(), rows, channels, rows * cols, weight.data(), 1e-5, mean.data(),
                     scale.data());
-  norm_prelu({mean.data(), scale.data(), bias.data(), slope.data()}, y.data(), rows * cols,
-             channels, stride);
+  cpu::row_math().norm_prelu({mean.data(), scale.data(), bias.data(), slope.data()},
+                             {y.data(), rows * cols, channels, stride});
   const int64_t n = rows * cols;
   for (int64_t c = 0; c < channels; ++c) {
     const size_t k = static_cast<size_t>(c);
@@ -196,11 +245,11 @@ TEST(InstanceNormPrelu, IsTheDefinition) {
 TEST(InstanceNormPrelu, OfAConstantIsTheBias) {
   const std::vector<float> x(8, 3.0f), weight = {2}, bias = {-4};
   std::vector<double> sums(2);
-  channel_sums(x.data(), 8, 1, 1, sums.data());
+  cpu::row_math().channel_sums({x.data(), 8, 1, 1}, sums.data());
   float mean, scale, y = x[0];
   finish_statistics(sums.data(), 1, 1, 8, weight.data(), 1e-5, &mean, &scale);
   const float slope = 0.5f;
-  norm_prelu({&mean, &scale, bias.data(), &slope}, &y, 1, 1, 1);
+  cpu::row_math().norm_prelu({&mean, &scale, bias.data(), &slope}, {&y, 1, 1, 1});
   EXPECT_EQ(y, -2);
 }
 

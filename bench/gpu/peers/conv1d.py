@@ -42,7 +42,7 @@ class Peer:
     def check():
       y = call(data[0])
       x, weight, bias = data[0]
-      b, rows = slice(max(0, c["batch"] - 8), c["batch"]), slice(0, c["dim"], 7)
+      b, rows = slice(max(0, c["batch"] - 2), c["batch"]), slice(max(0, c["dim"] - 64), c["dim"])
       return reference.error(y[b, rows],
                              reference.causal_conv1d(x[b, rows], weight[rows], bias[rows]))
 

@@ -74,8 +74,6 @@ def update(c):
   """As selective_state_update of mamba_ssm takes them; tied: one A, dt and bias for a head."""
   dtype = DTYPES[c["dtype"]]
   b, h, p, n = c["batch"], c["nheads"], c["headdim"], c["dstate"]
-  if not c["tied"]:  # Mamba-1: one head that has all channels
-    h, p = 1, h * p
   if c["tied"]:
     dt = normal(b, h, 1, mean=-3, dtype=dtype).expand(b, h, p)
     A = heads_decay(h)[:, None, None].expand(h, p, n)

@@ -40,7 +40,11 @@ ggml_backend_cuda_context& context_on(cudaStream_t stream) {
   static auto* context = new ggml_backend_cuda_context(0);
   const bool changed = context->streams[0][0] != stream;
   context->streams[0][0] = stream;
-  if (changed) CUBLAS_CHECK(cublasSetStream(context->cublas_handle(), stream));
+  if (changed) {
+    CUBLAS_CHECK(cublasSetStream(context->cublas_handle(), stream));  // forgets the workspace
+    CUBLAS_CHECK(cublasSetWorkspace(context->cublas_handle(), context->cublas_workspaces[0][0],
+                                    context->cublas_workspace_sizes[0]));
+  }
   return *context;
 }
 

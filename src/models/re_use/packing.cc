@@ -29,6 +29,13 @@ Status pack_both(const ReUseConfig& config, Operands operands, BiMamba& w) {
   return {};
 }
 
+Status pack_dense(DenseBlock& w) {
+  for (ConvNormAct& stage : w.dense_block) {
+    HISS_ASSIGN_OR_RETURN(stage.winograd, WinogradWeight::create(stage.conv));
+  }
+  return {};
+}
+
 }  // namespace
 
 int64_t dt_B_C_columns(const ReUseConfig& config) {
@@ -37,6 +44,9 @@ int64_t dt_B_C_columns(const ReUseConfig& config) {
 }
 
 Status pack(const ReUseConfig& config, Operands operands, Weights& weights) {
+  HISS_RETURN_IF_ERROR(pack_dense(weights.dense_encoder.dense_block));
+  HISS_RETURN_IF_ERROR(pack_dense(weights.mask_decoder.dense_block));
+  HISS_RETURN_IF_ERROR(pack_dense(weights.phase_decoder.dense_block));
   for (TFMamba& block : weights.TSMamba) {
     HISS_RETURN_IF_ERROR(pack_both(config, operands, block.time_mamba));
     HISS_RETURN_IF_ERROR(pack_both(config, operands, block.freq_mamba));

@@ -13,6 +13,7 @@
 #include "io/safetensors.h"
 #include "models/nn/conv2d.h"
 #include "models/nn/packed_product.h"
+#include "models/nn/winograd.h"
 #include "models/re_use/re_use.h"
 
 // The network's parameters under their names in the checkpoint. d = channels, E = expand * d,
@@ -26,6 +27,7 @@ struct ConvNormAct {
   const float* norm_weight = nullptr;   // 1.weight (d)
   const float* norm_bias = nullptr;     // 1.bias (d)
   const float* prelu_weight = nullptr;  // 2.weight (d)
+  WinogradWeight winograd;              // of a dense block's convolution, by pack()
 };
 
 struct DenseBlock {
