@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
   // 16 rows of C B^T; a warp makes eight columns.
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (warp * 8 > strip * kStrip + kStrip - 1) return;
-  float acc[4] = {};
+  float acc[2][4] = {};
 #pragma unroll
   for (int k = 0; k < N; k += 32) {
     uint32_t bt[kParts][4];
@@ -143,14 +143,13 @@ __global__ void __launch_bounds__(kPrepareThreads)
                  b + i * kChunk * N + swizzled(warp * 8 + lane % 8, k / 8 + lane / 8, kPieces) * 8);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      uint32_t a[kParts][4], b0[kParts], b1[kParts];
+      uint32_t a[kParts][4];
 #pragma unroll
-      for (int i = 0; i < kParts; ++i) {
+      for (int i = 0; i < kParts; ++i)
         load_tiles(a[i], c + i * kStrip * N +
                              swizzled(lane % 16, k / 8 + half * 2 + lane / 16, kPieces) * 8);
-        b0[i] = bt[i][2 * half], b1[i] = bt[i][2 * half + 1];
-      }
-      mma_split<kParts>(acc, a, b0, b1);
+      for_each_product<kParts>(
+          [&](int i, int j) { mma(acc[half], a[i], bt[j][2 * half], bt[j][2 * half + 1]); });
     }
   }
   const float scale = power_of_two(-kScoreShift<N>);
@@ -159,7 +158,8 @@ __global__ void __launch_bounds__(kPrepareThreads)
     const int row = strip * kStrip + half * 8 + lane / 4, column = warp * 8 + lane % 4 * 2;
     float* to = out.scores + record * kChunk * kChunk + swizzled(row, column / 4, kChunk / 4) * 4;
     *reinterpret_cast<float2*>(to + column % 4) =
-        make_float2(acc[2 * half] * scale, acc[2 * half + 1] * scale);
+        make_float2((acc[0][2 * half] + acc[1][2 * half]) * scale,
+                    (acc[0][2 * half + 1] + acc[1][2 * half + 1]) * scale);
   }
 }
 

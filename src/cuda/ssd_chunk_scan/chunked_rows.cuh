@@ -39,6 +39,7 @@ struct Rows {
 
   // What was asked for into the tile.
   __device__ void put(int64_t t0, int count, float* tile, int stride) const {
+    __syncwarp();  // whoever still reads the tile
     if (in_fours) {
 #pragma unroll
       for (int i = 0; i < 8; ++i)

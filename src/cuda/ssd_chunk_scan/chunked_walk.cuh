@@ -132,7 +132,11 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
   const int64_t begin = span.begin + (slot - first_slot) * cut.segment;
   const int64_t end = min(begin + cut.segment, span.end);
   const bool first = slot == first_slot, last = end == span.end;
-  if (slot < first_slot || (begin >= end && !first) || (last && !kOutput)) return;
+  if (slot < first_slot || (begin >= end && !first) || (last && !kOutput)) {
+    // So that this kernel does not end before those it comes after.
+    wait_for_kernels_before();
+    return;
+  }
   const int chunk_count = static_cast<int>((end - begin + kChunk - 1) / kChunk);
   const int g = h / (scan.nheads / scan.ngroups);
   const Fetch<N, kParts> fetch{

@@ -125,24 +125,25 @@ struct Warp {
     const float gain =
         exp2_exact(times.sum_at(last) - lowest) * power_of_two(-x_exponent - b_exponent);
 #pragma unroll
-    for (int t = 0; t < N / 16; ++t) {
-      float acc[2][4] = {};
+    for (int t = 0; t < N / 16; t += 2) {
+      float acc[4][4] = {};
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        uint32_t b[kParts][4];
+        uint32_t b[2][kParts][4];
 #pragma unroll
-        for (int i = 0; i < kParts; ++i)
-          load_tiles_transposed(b[i], shared.b_row(i, k * 16 + lane % 16, t * 2 + lane / 16));
+        for (int u = 0; u < 2; ++u)
 #pragma unroll
-        for (int u = 0; u < 2; ++u) {
-          uint32_t b0[kParts], b1[kParts];
+          for (int i = 0; i < kParts; ++i)
+            load_tiles_transposed(b[u][i],
+                                  shared.b_row(i, k * 16 + lane % 16, (t + u) * 2 + lane / 16));
+        for_each_product<kParts>([&](int i, int j) {
 #pragma unroll
-          for (int i = 0; i < kParts; ++i) b0[i] = b[i][2 * u], b1[i] = b[i][2 * u + 1];
-          mma_split<kParts>(acc[u], weighed[k], b0, b1);
-        }
+          for (int u = 0; u < 4; ++u)
+            mma(acc[u], weighed[k][i], b[u / 2][j][u % 2 * 2], b[u / 2][j][u % 2 * 2 + 1]);
+        });
       }
 #pragma unroll
-      for (int u = 0; u < 2; ++u)
+      for (int u = 0; u < 4; ++u)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           put(2 * t + u, i, fmaf(state[2 * t + u][i], decay, acc[u][i] * gain));
@@ -173,15 +174,17 @@ struct Warp {
         for (int half = 0; half < 2; ++half)
           split<kParts>(state[2 * k + half][2 * r] * scale, state[2 * k + half][2 * r + 1] * scale,
                         b[r][half]);
+      uint32_t a[4][kParts][4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        uint32_t a[kParts][4];
+      for (int i = 0; i < 4; ++i)
 #pragma unroll
         for (int q = 0; q < kParts; ++q)
-          load_tiles(a[q], shared.c_row(q, i * 16 + lane % 16, k * 2 + lane / 16));
+          load_tiles(a[i][q], shared.c_row(q, i * 16 + lane % 16, k * 2 + lane / 16));
+      for_each_product<kParts>([&](int p, int q) {
 #pragma unroll
-        for (int r = 0; r < 2; ++r) mma_split<kParts>(acc[i][r], a, b[r][0], b[r][1]);
-      }
+        for (int i = 0; i < 8; ++i)
+          mma(acc[i / 2][i % 2], a[i / 2][p], b[i % 2][0][q], b[i % 2][1][q]);
+      });
     }
     return exponent;
   }
@@ -197,15 +200,17 @@ struct Warp {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
           split<kParts>(x[k][r][half][0] * scale, x[k][r][half][1] * scale, b[r][half]);
+      uint32_t a[4][kParts][4];
 #pragma unroll
-      for (int i = k; i < 4; ++i) {
-        uint32_t a[kParts][4];
+      for (int i = k; i < 4; ++i)
 #pragma unroll
         for (int q = 0; q < kParts; ++q)
-          load_tiles(a[q], shared.m_row(q, i * 16 + lane % 16, k * 2 + lane / 16));
+          load_tiles(a[i][q], shared.m_row(q, i * 16 + lane % 16, k * 2 + lane / 16));
+      for_each_product<kParts>([&](int p, int q) {
 #pragma unroll
-        for (int r = 0; r < 2; ++r) mma_split<kParts>(acc[i][r], a, b[r][0], b[r][1]);
-      }
+        for (int i = 2 * k; i < 8; ++i)
+          mma(acc[i / 2][i % 2], a[i / 2][p], b[i % 2][0][q], b[i % 2][1][q]);
+      });
     }
   }
 

@@ -40,16 +40,13 @@ __device__ __forceinline__ void mma(float (&acc)[4], const uint32_t (&a)[4], uin
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// The same with operands in one or two parts; the product of two second parts is below rounding.
-template <int kParts>
-__device__ __forceinline__ void mma_split(float (&acc)[4], const uint32_t (&a)[kParts][4],
-                                          const uint32_t (&b0)[kParts],
-                                          const uint32_t (&b1)[kParts]) {
-  if constexpr (kParts == 2) {
-    mma(acc, a[1], b0[0], b1[0]);
-    mma(acc, a[0], b0[1], b1[1]);
-  }
-  mma(acc, a[0], b0[0], b1[0]);
+// Operands in one or two parts make one or three products; that of two second parts is below
+// rounding. f(part of a, part of b) for each, the small ones first. Around the loop over
+// independent accumulators, so that a product does not wait for the one before it.
+template <int kParts, class F>
+__device__ __forceinline__ void for_each_product(F&& f) {
+  if constexpr (kParts == 2) f(1, 0), f(0, 1);
+  f(0, 0);
 }
 
 // Two floats as halves: [0] rounded, [1] what is left.
