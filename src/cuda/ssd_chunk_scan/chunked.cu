@@ -13,8 +13,6 @@
 // Operands are halves with a common exponent for each tile: two of them stand for a float32 in the
 // standard class (three products, 22 bits), one in the fast class.
 
-#include <initializer_list>
-
 #include "cuda/ssd_chunk_scan/chunked.cuh"
 
 namespace hiss::cuda::ssd_chunk_scan {
@@ -36,30 +34,18 @@ size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine&) {
   return lay_out(p, cut_of(p), nullptr).bytes;
 }
 
-// Whether all that are present can be accessed four elements of the last axis at a time.
-bool in_fours(std::initializer_list<ConstTensorView> views) {
-  for (const ConstTensorView& view : views) {
-    const int last = view.rank - 1;
-    if (view.present() && (view.shape[last] % 4 != 0 || view.stride[last] != 1 ||
-                           !aligned_rows(view, last, 4 * size_of(view.dtype))))
-      return false;
-  }
-  return true;
-}
-
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (p.nseq * p.nheads * p.headdim == 0) return {};
   const Cut cut = cut_of(p);
-  const Chunked c{
-      .scan = scan_of(args, p),
-      .cut = cut,
-      .workspace = lay_out(p, cut, launch.workspace.data()),
-      .strips = p.seqlen > 0 ? cut.chunk_slots * p.ngroups * (kChunk / kStrip) : 0,
-      .walks = cut.segment_slots * p.nheads * cut.tiles,
-      .in_fours = in_fours({args.x, args.z, args.y}),
-      .states_in_fours = in_fours({args.initial_states, args.final_states, args.checkpoint_states}),
-      .stream = static_cast<cudaStream_t>(launch.stream)};
+  const Chunked c{.scan = scan_of(args, p),
+                  .cut = cut,
+                  .workspace = lay_out(p, cut, launch.workspace.data()),
+                  .strips = p.seqlen > 0 ? cut.chunk_slots * p.ngroups * (kChunk / kStrip) : 0,
+                  .walks = cut.segment_slots * p.nheads * cut.tiles,
+                  .in_fours = in_fours({args.x, args.z, args.y}),
+                  .states_in_fours = states_in_fours(args),
+                  .stream = static_cast<cudaStream_t>(launch.stream)};
   if (cut.dstate == 64) return cut.parts == 1 ? launch_chunked<64, 1>(c) : launch_chunked<64, 2>(c);
   if (cut.dstate == 128)
     return cut.parts == 1 ? launch_chunked<128, 1>(c) : launch_chunked<128, 2>(c);

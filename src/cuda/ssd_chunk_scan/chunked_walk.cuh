@@ -272,8 +272,10 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
     if (more) rows.put(t0 + kChunk, tokens_of(c + 1), tile, stride);
     __syncthreads();  // nobody reads M and B any more
     if (more) {
-      fetch.exponents(c + 1);
-      if constexpr (kOutput) fetch.operand(c + 1, 0), fetch.scores(c + 1);
+      if constexpr (kOutput)
+        fetch.scores(c + 1);
+      else
+        fetch.exponents(c + 1);
       copy_async_commit();
       fetch.operand(c + 1, 1);
     }

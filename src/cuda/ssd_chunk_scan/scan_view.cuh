@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "cuda/tile/element.cuh"
 #include "cuda/tile/math.cuh"
@@ -63,6 +64,20 @@ inline Scan scan_of(const SsdChunkScan::Args& a, const SsdChunkScan::Problem& p)
           .D_has_headdim = a.D.rank == 2,
           .dt_min = a.dt_min,
           .dt_max = a.dt_max};
+}
+
+// Host: whether all that are present can be accessed four elements of the last axis at a time.
+inline bool in_fours(std::initializer_list<ConstTensorView> views) {
+  for (const ConstTensorView& view : views) {
+    const int last = view.rank - 1;
+    if (view.present() && (view.shape[last] % 4 != 0 || view.stride[last] != 1 ||
+                           !aligned_rows(view, last, 4 * size_of(view.dtype))))
+      return false;
+  }
+  return true;
+}
+inline bool states_in_fours(const SsdChunkScan::Args& a) {
+  return in_fours({a.initial_states, a.final_states, a.checkpoint_states});
 }
 
 // Element `offset` of memory of this type.

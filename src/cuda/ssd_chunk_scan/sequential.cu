@@ -71,25 +71,38 @@ __device__ __forceinline__ float sum_rows(const float (&v)[kRows], int lane) {
   return sum;
 }
 
-// The states of a warp's rows: f(row, state of the lane, element) for each inside the tensor.
-template <int kPerLane, class F>
-__device__ __forceinline__ void for_each_state(const Scan& scan, const Tensor& m, int64_t offset,
-                                               int axis, int p0, int lane, F&& f) {
-  with_elements_at(m, offset, [&]<class T>(T* head) {
+// The states of a warp's rows: f(run of states, element) for each run inside the tensor where it is
+// dense and aligned, f(state, element) for each state elsewhere. `head`: offset of the head's
+// matrix; `axis`: of its rows.
+template <int kPerLane, class State, class F>
+__device__ __forceinline__ void for_each_state(const Scan& scan, const Tensor& m, int64_t head,
+                                               int axis, int p0, int lane, bool in_runs,
+                                               State& state, F&& f) {
+  constexpr int kLength = kRun<kPerLane>;
+  with_elements_at(m, head + p0 * m.stride[axis], [&]<class T>(T* rows) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
-      for (int r = 0; r < kPerLane; ++r) {
-        const int n = first_of_run<kPerLane>(lane, r / kRun<kPerLane>) + r % kRun<kPerLane>;
-        if (p0 + i < scan.headdim && n < scan.dstate)
-          f(i, r, head[(p0 + i) * m.stride[axis] + n * m.stride[axis + 1]]);
+      for (int r = 0; r < kPerLane; r += kLength) {
+        const int n = first_of_run<kPerLane>(lane, r / kLength);
+        if (p0 + i >= scan.headdim || n >= scan.dstate) continue;
+        T* const run = rows + i * m.stride[axis] + n * m.stride[axis + 1];
+        if (in_runs) {
+          f(*reinterpret_cast<float(*)[kLength]>(&state[i][r]), run);
+        } else {
+#pragma unroll
+          for (int e = 0; e < kLength; ++e)
+            if (n + e < scan.dstate)
+              f(*reinterpret_cast<float(*)[1]>(&state[i][r + e]), run + e * m.stride[axis + 1]);
+        }
       }
   });
 }
 
 template <int kPerLane, bool kRound>
 __global__ void __launch_bounds__(kThreads)
-    by_token(const __grid_constant__ Scan scan, int blocks_per_group, DType state_dtype) {
+    by_token(const __grid_constant__ Scan scan, int blocks_per_group, DType state_dtype,
+             bool in_runs) {
   using T = Tile<kPerLane>;
   __shared__ T tile;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -145,11 +158,11 @@ __global__ void __launch_bounds__(kThreads)
   fetch(span.begin);
   float state[kRows][kPerLane] = {};
   if (const Tensor& m = scan.initial_states; m.data)
-    for_each_state<kPerLane>(scan, m, s * m.stride[0] + h * m.stride[1], 2, p0, lane,
-                             [&](int i, int r, auto& v) { state[i][r] = to_float(v); });
-  const auto write_states = [&](const Tensor& m, int64_t offset, int axis) {
-    for_each_state<kPerLane>(scan, m, offset, axis, p0, lane,
-                             [&]<class E>(int i, int r, E& v) { v = from_float<E>(state[i][r]); });
+    for_each_state<kPerLane>(scan, m, s * m.stride[0] + h * m.stride[1], 2, p0, lane, in_runs,
+                             state, [](auto& v, const auto* from) { load_pack(from, v); });
+  const auto write_states = [&](const Tensor& m, int64_t head, int axis) {
+    for_each_state<kPerLane>(scan, m, head, axis, p0, lane, in_runs, state,
+                             [](auto& v, auto* to) { store_pack(v, to); });
   };
   int checkpoint = first_checkpoint(scan, span.begin);
   const auto checkpoint_token = [&] {
@@ -237,7 +250,7 @@ Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const auto start = [&]<int kPerLane>() {
     const auto function = round ? by_token<kPerLane, true> : by_token<kPerLane, false>;
     function<<<blocks, kThreads, 0, stream_of(launch)>>>(scan, static_cast<int>(per_group),
-                                                         p.state_dtype);
+                                                         p.state_dtype, states_in_fours(args));
   };
   if (p.dstate <= 32)
     start.operator()<1>();
