@@ -12,8 +12,12 @@ import os
 import sys
 import time
 
-import numpy as np
-import torch
+# Before OpenMP looks: all processors, a thread on each, whatever the parent is pinned to.
+os.sched_setaffinity(0, range(os.cpu_count()))
+os.environ["OMP_PROC_BIND"] = "true"
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "training"))
 from check import read_safetensors  # noqa: E402

@@ -51,7 +51,7 @@ class PackedProduct {
 
  private:
   struct Prepared;
-  std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Prepared> prepared_;
 };
 
 }  // namespace hiss::models
