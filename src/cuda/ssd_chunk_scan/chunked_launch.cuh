@@ -21,7 +21,7 @@ Status launch_chunked(const Chunked& c) {
     prepare<N, kParts>
         <<<blocks, kPrepareThreads, kPrepareBytes, c.stream>>>(c.scan, c.workspace.chunks);
   const auto blocks = static_cast<unsigned>(c.walks);
-  const auto threads = static_cast<unsigned>(c.cut.warps * 32);
+  const auto threads = static_cast<unsigned>(64 * c.cut.row_tiles);
   const auto start = [&](auto* function) {
     start_overlapped(function, blocks, threads, walk_bytes, c.stream, c.scan, c.cut,
                      c.workspace.chunks, c.workspace.segments, c.in_fours, c.states_in_fours);

@@ -5,8 +5,9 @@
 
 #include "cuda/ssd_chunk_scan/chunked_plan.cuh"
 
-// How the 16 rows of a warp come and go: x of a chunk through registers into shared memory, y from
-// there past the gate. Four neighbouring rows of a token at a time where memory allows, else one.
+// How the 16 rows of two warps come and go, each warp seeing to half of the tokens: x of a chunk
+// through registers into shared memory, y from there past the gate. Four neighbouring rows of a
+// token at a time where memory allows, else one.
 namespace hiss::cuda::ssd_chunk_scan {
 
 struct Rows {
@@ -14,8 +15,8 @@ struct Rows {
   const int64_t row;    // of the batch
   const int h, p0;      // head; first of the 16 rows
   const bool in_fours;  // x, z and y are dense and aligned
-  const int lane;
-  float next[8][4];  // x of tokens 8 i + lane / 4, rows lane % 4 * 4 on: on its way
+  const int lane, j0;   // j0: the first of the warp's tokens of a chunk
+  float next[4][4];     // x of tokens j0 + 8 i + lane / 4, rows lane % 4 * 4 on: on its way
 
   __device__ int64_t offset(const Tensor& t, int64_t token) const {
     return row * t.stride[0] + token * t.stride[1] + h * t.stride[2] + p0 * t.stride[3];
@@ -27,8 +28,8 @@ struct Rows {
     const int p = lane % 4 * 4;
     with_elements_at(scan.x, offset(scan.x, t0) + p, [&]<class T>(const T* x) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int j = i * 8 + lane / 4;
+      for (int i = 0; i < 4; ++i) {
+        const int j = j0 + i * 8 + lane / 4;
         if (j < count && p0 + p < scan.headdim)
           load_pack(x + j * scan.x.stride[1], next[i]);
         else
@@ -39,15 +40,14 @@ struct Rows {
 
   // What was asked for into the tile.
   __device__ void put(int64_t t0, int count, float* tile, int stride) const {
-    __syncwarp();  // whoever still reads the tile
     if (in_fours) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i)
-        store_pack(next[i], tile + (i * 8 + lane / 4) * stride + lane % 4 * 4);
+      for (int i = 0; i < 4; ++i)
+        store_pack(next[i], tile + (j0 + i * 8 + lane / 4) * stride + lane % 4 * 4);
       return;
     }
-    for (int i = lane; i < kChunk * 16; i += 32) {
-      const int j = i / 16, p = i % 16;
+    for (int i = lane; i < kChunk / 2 * 16; i += 32) {
+      const int j = j0 + i / 16, p = i % 16;
       tile[j * stride + p] =
           j < count && p0 + p < scan.headdim
               ? load(scan.x.data, scan.x.dtype, offset(scan.x, t0 + j) + p * scan.x.stride[3])
@@ -57,9 +57,9 @@ struct Rows {
 
   // The tile, times SiLU(z), to y.
   __device__ void write(int64_t t0, int count, const float* tile, int stride) const {
-    for (int i = lane; i < count * 16; i += 32) {
-      const int j = i / 16, p = i % 16;
-      if (p0 + p >= scan.headdim) continue;
+    for (int i = lane; i < kChunk / 2 * 16; i += 32) {
+      const int j = j0 + i / 16, p = i % 16;
+      if (j >= count || p0 + p >= scan.headdim) continue;
       float v = tile[j * stride + p];
       if (scan.z.data)
         v *= silu(load(scan.z.data, scan.z.dtype, offset(scan.z, t0 + j) + p * scan.z.stride[3]));

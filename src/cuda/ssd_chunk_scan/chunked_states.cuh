@@ -5,12 +5,12 @@
 
 #include "cuda/ssd_chunk_scan/chunked_plan.cuh"
 
-// States of a warp's 16 rows between its registers and tensors, 64 states at a time through the
+// States of a warp's 16 rows between its registers and tensors, 32 states at a time through the
 // memory that x has otherwise.
 namespace hiss::cuda::ssd_chunk_scan {
 
 struct StateRows {
-  static constexpr int kStates = 64;
+  static constexpr int kStates = 32;
   const Scan& scan;
   const int p0, lane;
   const bool in_fours;  // every tensor of states is dense and aligned
@@ -19,15 +19,15 @@ struct StateRows {
 
   // Where the lane's element i of tile t lies in memory.
   __device__ float& at(int t, int i) const {
-    return tile[(t % 8 * 8 + lane % 4 * 2 + i % 2) * stride + i / 2 * 8 + lane / 4];
+    return tile[(t % 4 * 8 + lane % 4 * 2 + i % 2) * stride + i / 2 * 8 + lane / 4];
   }
 
-  // f(row, state) for every fourth state of 64 from n0 on, or for every one of them.
+  // f(row, state) for every fourth state of 32 from n0 on, or for every one of them.
   template <class F>
   __device__ __forceinline__ void for_each_four(int n0, F&& f) const {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int p = i * 2 + lane / 16, n = lane % 16 * 4;
+    for (int i = 0; i < 4; ++i) {
+      const int p = i * 4 + lane / 8, n = lane % 8 * 4;
       if (p0 + p < scan.headdim && n0 + n < scan.dstate) f(i, p, n);
     }
   }
@@ -47,7 +47,7 @@ struct StateRows {
     __syncwarp();
     if (in_fours) {
       with_elements_at(m, first, [&](const auto* from) {
-        float v[8][4];
+        float v[4][4];
         for_each_four(n0,
                       [&](int i, int p, int n) { load_pack(from + p * m.stride[axis] + n, v[i]); });
         for_each_four(n0, [&](int i, int p, int n) {

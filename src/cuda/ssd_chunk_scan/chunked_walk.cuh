@@ -7,8 +7,8 @@
 #include "cuda/ssd_chunk_scan/chunked_states.cuh"
 #include "cuda/ssd_chunk_scan/chunked_warp.cuh"
 
-// The walk over the chunks of a segment. A block has a tile of rows of one head, a warp 16 of them.
-// Its warps share C, B, and the scores with mask and decay, M:
+// The walk over the chunks of a segment. A block has a tile of rows of one head, two warps 16
+// of them. Its warps share C, B, and the scores with mask and decay, M:
 //
 //   y = growth (2^lowest C S^T + M (delta x)),  M[i,j] = C_i B_j 2^(lowest[i] - sum[j]), j <= i
 //   S = 2^sum S + (weight delta x)^T B
@@ -80,23 +80,22 @@ struct Fetch {
 template <int N, int kParts>
 __device__ __forceinline__ void write_y(const Warp<N, kParts>& w, const Rows& rows,
                                         const typename Warp<N, kParts>::Accumulator& acc,
-                                        const int (&c_exponents)[4], int unit,
-                                        const float (&skip)[2][2], int64_t t0, int count,
-                                        float* tile, int stride) {
+                                        const int (&exponents)[2], int unit,
+                                        const float (&skip)[2][2], int64_t t0, int count) {
   const Scan& scan = rows.scan;
-  const int token = w.lane / 4, row = w.lane % 4 * 2;
+  const int token = rows.j0 + w.lane / 4, row = w.lane % 4 * 2;
   if (!rows.in_fours) {
-    w.take_y(acc, c_exponents, unit, skip, tile, stride, [&](int i, int r, float2 y) {
-      *reinterpret_cast<float2*>(tile + (i * 8 + token) * stride + r * 8 + row) = y;
+    w.take_y(acc, exponents, unit, skip, [&](int i, int r, float2 y) {
+      *reinterpret_cast<float2*>(w.tile + (i * 8 + token) * w.stride + r * 8 + row) = y;
     });
     __syncwarp();
-    rows.write(t0, count, tile, stride);
+    rows.write(t0, count, w.tile, w.stride);
     return;
   }
   with_elements_at(scan.y, rows.offset(scan.y, t0 + token) + row, [&]<class T>(T* to) {
     const T* z = static_cast<const T*>(scan.z.data);
     if (z != nullptr) z += rows.offset(scan.z, t0 + token) + row;
-    w.take_y(acc, c_exponents, unit, skip, tile, stride, [&](int i, int r, float2 v) {
+    w.take_y(acc, exponents, unit, skip, [&](int i, int r, float2 v) {
       if (i * 8 + token >= count || rows.p0 + r * 8 + row >= scan.headdim) return;
       float y[2] = {v.x, v.y};
       if (z != nullptr) {
@@ -110,17 +109,17 @@ __device__ __forceinline__ void write_y(const Warp<N, kParts>& w, const Rows& ro
 }
 
 template <int N, int kParts, bool kOutput>
-__global__ void __launch_bounds__(32 * kMaxWarps)
+__global__ void __launch_bounds__(64 * max_row_tiles(N))
     walk(const __grid_constant__ Scan scan, const __grid_constant__ Cut cut,
          const __grid_constant__ Chunks chunks, const __grid_constant__ Segments segments,
          bool in_fours, bool states_in_fours) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto& shared = *reinterpret_cast<Shared<N, kParts>*>(memory);
   static_assert(sizeof shared ==
-                walk_shared_bytes({.warps = 0, .dstate = N, .parts = kParts}) - 16 * kChunk);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int stride = 16 * cut.warps + 4;
-  float* const tile = reinterpret_cast<float*>(memory + sizeof shared) + 16 * warp;
+                walk_shared_bytes({.row_tiles = 0, .dstate = N, .parts = kParts}) - 16 * kChunk);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pair = warp / 2, half = warp % 2;
+  const int stride = 16 * cut.row_tiles + 4;
+  float* const tile = reinterpret_cast<float*>(memory + sizeof shared) + 16 * pair;
 
   // Which rows, tokens and chunks.
   const int head_tile = static_cast<int>(blockIdx.x % cut.tiles);
@@ -149,30 +148,32 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
   };
 
   const double rate = decay_rate(scan, h) * 1.4426950408889634;
-  Warp<N, kParts> w{shared, lane};
-  Rows rows{scan, span.row, h, (head_tile * cut.warps + warp) * 16, in_fours, lane};
+  Warp<N, kParts> w{shared, tile, stride, pair, half, lane};
+  Rows rows{scan, span.row,         h, (head_tile * cut.row_tiles + pair) * 16, in_fours,
+            lane, half * kChunk / 2};
   if (chunk_count > 0) {
     rows.fetch(begin, tokens_of(0));
     if (warp == 0) make_times(scan, rate, span.row, begin, tokens_of(0), h, shared.times[0]);
   }
 
   // The state before the segment.
-  const StateRows states{scan, rows.p0, lane, states_in_fours, tile, stride};
+  const StateRows states{scan, rows.p0, lane, states_in_fours, tile + half * 32 * stride, stride};
   const auto fragment = [&](float* base, int64_t owner) {
-    return base +
-           (((owner * scan.nheads + h) * cut.tiles + head_tile) * cut.warps + warp) * (N / 2) * 32 +
-           lane;
+    const int64_t tiles =
+        ((owner * scan.nheads + h) * cut.tiles + head_tile) * cut.row_tiles + pair;
+    return base + (tiles * 2 + half) * (N / 4) * 32 + lane;
   };
 #pragma unroll
-  for (int i = 0; i < N / 2; ++i) w.state[i / 4][i % 4] = 0;
+  for (int i = 0; i < N / 4; ++i) w.state[i / 4][i % 4] = 0;
   // Initial states are read once: final ones may be written to the same memory.
   if (const Tensor& from = scan.initial_states; first && from.data && !(kOutput && !last))
     for (int q = 0; q < N / 64; ++q) {
-      states.read(from, s * from.stride[0] + h * from.stride[1], 2, q * 64);
+      states.read(from, s * from.stride[0] + h * from.stride[1], 2, half * (N / 2) + q * 32);
 #pragma unroll
-      for (int i = 0; i < N / 2; ++i)
-        if (i / 32 == q) w.state[i / 4][i % 4] = states.at(i / 4, i % 4);
+      for (int i = 0; i < N / 4; ++i)
+        if (i / 16 == q) w.state[i / 4][i % 4] = states.at(i / 4, i % 4);
     }
+  w.meet();
   if (chunk_count > 0) rows.put(begin, tokens_of(0), tile, stride);
   wait_for_kernels_before();
   let_next_kernel_start();
@@ -186,18 +187,18 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
   if (!kOutput && first) {
     float* to = fragment(segments.initial, s);
 #pragma unroll
-    for (int i = 0; i < N / 2; ++i) to[i * 32] = w.state[i / 4][i % 4];
+    for (int i = 0; i < N / 4; ++i) to[i * 32] = w.state[i / 4][i % 4];
   }
   if (kOutput && first && !last) {
     const float* from = fragment(segments.initial, s);
 #pragma unroll
-    for (int i = 0; i < N / 2; ++i) w.state[i / 4][i % 4] = from[i * 32];
+    for (int i = 0; i < N / 4; ++i) w.state[i / 4][i % 4] = from[i * 32];
   }
   for (int64_t k = first_slot; kOutput && k < slot; ++k) {
     const float* from = fragment(segments.states, k);
     const float decay = k == first_slot ? 0.0f : exp2_exact(segments.decays[k * scan.nheads + h]);
 #pragma unroll
-    for (int i = 0; i < N / 2; ++i)
+    for (int i = 0; i < N / 4; ++i)
       w.state[i / 4][i % 4] =
           fmaf(k == first_slot ? 0.0f : w.state[i / 4][i % 4], decay, from[i * 32]);
   }
@@ -220,28 +221,30 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
     const int b_exponent = shared.exponents[4];
     int x_exponent;
     if constexpr (kOutput) {
-      const int c_exponents[4] = {shared.exponents[0], shared.exponents[1], shared.exponents[2],
-                                  shared.exponents[3]};
+      const int c_exponents[2] = {shared.exponents[half * 2], shared.exponents[half * 2 + 1]};
+      w.take_x(times);
       make_mask(shared, times);
       typename Warp<N, kParts>::Accumulator acc = {};
       const int s_exponent = w.from_state(acc);
-      x_exponent = w.take_x(tile, stride, times);
-      // Bring C S^T to the unit of M (delta x); x gives way where that would overflow.
-      x_exponent = min(x_exponent, s_exponent - b_exponent + kScoreShift<N> + 40);
-      const int unit = b_exponent + x_exponent - kScoreShift<N>;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float f = power_of_two(unit - s_exponent) *
-                        exp2_fast(times.lowest[i / 2 * 16 + i % 2 * 8 + lane / 4].x);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) acc[i / 2][e / 2][i % 2 * 2 + e % 2] *= f;
-      }
+      if (lane == 0) shared.state_exponents[warp] = s_exponent;
       copy_async_wait<0>();
       __syncthreads();  // M and B are there; nobody reads C and exponents any more
       if (more) fetch.operand(c + 1, 0), fetch.exponents(c + 1);
+      x_exponent = w.settle_x();
+      // Bring C S^T to the unit of M (delta x); x gives way where that would overflow.
+      const int lower = min(shared.state_exponents[warp], shared.state_exponents[warp ^ 1]);
+      x_exponent = min(x_exponent, lower - b_exponent + kScoreShift<N> + 40);
+      const int unit = b_exponent + x_exponent - kScoreShift<N>;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float f =
+            power_of_two(unit - s_exponent) * exp2_fast(times.lowest[i * 8 + lane / 4].x);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) acc[i / 2][e / 2][i % 2 * 2 + e % 2] *= f;
+      }
       w.from_chunk(acc, x_exponent);
       w.adjust(acc, times);
-      write_y(w, rows, acc, c_exponents, unit, skip, t0, tokens_of(c), tile, stride);
+      write_y(w, rows, acc, c_exponents, unit, skip, t0, tokens_of(c));
       for (; checkpoint < scan.ncheckpoints; ++checkpoint) {
         const int64_t at = token_of(scan.checkpoint_tokens, checkpoint) - t0;
         if (at >= tokens_of(c)) break;
@@ -250,15 +253,19 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
         const int64_t offset =
             span.row * to.stride[0] + checkpoint * to.stride[1] + h * to.stride[2];
         w.weigh_x(times, static_cast<int>(at), x_exponent);
-        __syncwarp();
         w.advance(times, static_cast<int>(at), x_exponent, b_exponent, [&](int t, int i, float v) {
+          if (t == 0 && i == 0) w.meet();  // the operands in the tile have been read
           states.at(t, i) = w.any_bad && w.bad[i / 2] <= at ? NAN : v;
-          if (t % 8 == 7 && i == 3) states.write(to, offset, 3, t / 8 * 64);
+          if (t % 4 == 3 && i == 3) states.write(to, offset, 3, half * (N / 2) + t / 4 * 32);
         });
       }
     }
-    if constexpr (!kOutput) x_exponent = w.take_x(tile, stride, times);
-    if (more && warp == c % cut.warps)
+    if constexpr (!kOutput) {
+      w.take_x(times);
+      w.meet();
+      x_exponent = w.settle_x();
+    }
+    if (more && warp == c % (2 * cut.row_tiles))
       make_times(scan, rate, span.row, t0 + kChunk, tokens_of(c + 1), h, shared.times[(c + 1) % 2]);
     w.weigh_x(times, kChunk - 1, x_exponent);
     if (more) rows.fetch(t0 + kChunk, tokens_of(c + 1));
@@ -266,9 +273,10 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
               [&](int t, int i, float v) { w.state[t][i] = v; });
     if (w.any_bad)
 #pragma unroll
-      for (int i = 0; i < N / 2; ++i)
+      for (int i = 0; i < N / 4; ++i)
         if (w.bad[i % 4 / 2] < kChunk) w.state[i / 4][i % 4] = NAN;
     if (!kOutput) total += times.sum_at(kChunk - 1);
+    w.meet();
     if (more) rows.put(t0 + kChunk, tokens_of(c + 1), tile, stride);
     __syncthreads();  // nobody reads M and B any more
     if (more) {
@@ -285,15 +293,15 @@ __global__ void __launch_bounds__(32 * kMaxWarps)
   if (!kOutput) {
     float* to = fragment(segments.states, slot);
 #pragma unroll
-    for (int i = 0; i < N / 2; ++i) to[i * 32] = w.state[i / 4][i % 4];
+    for (int i = 0; i < N / 4; ++i) to[i * 32] = w.state[i / 4][i % 4];
     if (threadIdx.x == 0 && head_tile == 0) segments.decays[slot * scan.nheads + h] = total;
   } else if (const Tensor& to = scan.final_states; last && to.data) {
-    __syncwarp();
+    w.meet();
     for (int q = 0; q < N / 64; ++q) {
 #pragma unroll
-      for (int i = 0; i < N / 2; ++i)
-        if (i / 32 == q) states.at(i / 4, i % 4) = w.state[i / 4][i % 4];
-      states.write(to, s * to.stride[0] + h * to.stride[1], 2, q * 64);
+      for (int i = 0; i < N / 4; ++i)
+        if (i / 16 == q) states.at(i / 4, i % 4) = w.state[i / 4][i % 4];
+      states.write(to, s * to.stride[0] + h * to.stride[1], 2, half * (N / 2) + q * 32);
     }
   }
 }
