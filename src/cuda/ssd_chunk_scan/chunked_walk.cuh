@@ -179,7 +179,11 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
   let_next_kernel_start();
   if (chunk_count > 0) {
     fetch.exponents(0);
-    if constexpr (kOutput) fetch.operand(0, 0), fetch.scores(0);
+    if constexpr (kOutput) {
+      fetch.operand(0, 0);
+      copy_async_commit();
+      fetch.scores(0);
+    }
     copy_async_commit();
     fetch.operand(0, 1);
     copy_async_commit();
@@ -194,13 +198,22 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
 #pragma unroll
     for (int i = 0; i < N / 4; ++i) w.state[i / 4][i % 4] = from[i * 32];
   }
-  for (int64_t k = first_slot; kOutput && k < slot; ++k) {
-    const float* from = fragment(segments.states, k);
-    const float decay = k == first_slot ? 0.0f : exp2_exact(segments.decays[k * scan.nheads + h]);
+  if (kOutput && slot > first_slot) {
+    // The state of the next segment is on its way while this one's is added.
+    float next[N / 4];
+    const auto ask = [&](int64_t k) {
+      const float* from = fragment(segments.states, k);
 #pragma unroll
-    for (int i = 0; i < N / 4; ++i)
-      w.state[i / 4][i % 4] =
-          fmaf(k == first_slot ? 0.0f : w.state[i / 4][i % 4], decay, from[i * 32]);
+      for (int i = 0; i < N / 4; ++i) next[i] = from[i * 32];
+    };
+    ask(first_slot);
+    for (int64_t k = first_slot; k < slot; ++k) {
+      const float decay = k == first_slot ? 0.0f : exp2_exact(segments.decays[k * scan.nheads + h]);
+#pragma unroll
+      for (int i = 0; i < N / 4; ++i)
+        w.state[i / 4][i % 4] = fmaf(w.state[i / 4][i % 4], decay, next[i]);
+      if (k + 1 < slot) ask(k + 1);
+    }
   }
 
   float skip[2][2];  // D
@@ -216,20 +229,25 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
     const int64_t t0 = begin + int64_t{c} * kChunk;
     const bool more = c + 1 < chunk_count;
     const Times& times = shared.times[c % 2];
-    copy_async_wait<kOutput ? 1 : 0>();
-    __syncthreads();  // C, scores, exponents, times and x are there
+    // Addresses made from it are made anew in each chunk: kept, they would not fit the registers.
+    asm volatile("" : "+r"(w.lane));
+    copy_async_wait<kOutput ? 2 : 0>();
+    __syncthreads();  // C, exponents, times and x are there
     const int b_exponent = shared.exponents[4];
     int x_exponent;
     if constexpr (kOutput) {
       const int c_exponents[2] = {shared.exponents[half * 2], shared.exponents[half * 2 + 1]};
       w.take_x(times);
-      make_mask(shared, times);
       typename Warp<N, kParts>::Accumulator acc = {};
       const int s_exponent = w.from_state(acc);
-      if (lane == 0) shared.state_exponents[warp] = s_exponent;
+      if (w.lane == 0) shared.state_exponents[warp] = s_exponent;
+      copy_async_wait<1>();
+      __syncthreads();  // scores are there
+      make_mask(shared, times);
       copy_async_wait<0>();
       __syncthreads();  // M and B are there; nobody reads C and exponents any more
       if (more) fetch.operand(c + 1, 0), fetch.exponents(c + 1);
+      copy_async_commit();
       x_exponent = w.settle_x();
       // Bring C S^T to the unit of M (delta x); x gives way where that would overflow.
       const int lower = min(shared.state_exponents[warp], shared.state_exponents[warp ^ 1]);

@@ -46,7 +46,8 @@ struct Warp {
   Shared<N, kParts>& shared;
   float* const tile;  // of the two warps: x, and what they exchange; [token][row]
   const int stride;
-  const int pair, half, lane;
+  const int pair, half;
+  int lane;
   float state[N / 16][4];  // row lane / 4 (+ 8), states N / 2 half + 8 t + lane % 4 * 2 (+ 1)
   float x[2][2][2][2];     // delta x: [16 tokens][8 rows][8 tokens][1 token]: row lane / 4
   int bad[2];              // first token of the chunk with NaN or Inf in row lane / 4 (+ 8)
