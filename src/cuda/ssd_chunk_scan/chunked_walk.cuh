@@ -13,8 +13,7 @@
 //   y = growth (2^lowest C S^T + M (delta x)),  M[i,j] = C_i B_j 2^(lowest[i] - sum[j]), j <= i
 //   S = 2^sum S + (weight delta x)^T B
 //
-// C and the scores of the next chunk are on their way while this one's M and B are used, B while C
-// is.
+// C of the next chunk is on its way while M and B of this one are used, scores and B while C is.
 namespace hiss::cuda::ssd_chunk_scan {
 
 // Scores become M: mask, decay, split. By the whole block.
