@@ -6,6 +6,7 @@
 #include "cuda/ssd_chunk_scan/chunked_rows.cuh"
 #include "cuda/ssd_chunk_scan/chunked_states.cuh"
 #include "cuda/ssd_chunk_scan/chunked_warp.cuh"
+#include "cuda/tile/async_copy.cuh"
 
 // The walk over the chunks of a segment. A block has a tile of rows of one head, two warps 16
 // of them. Its warps share C, B, and the scores with mask and decay, M:
@@ -60,18 +61,20 @@ struct Fetch {
     const __half* from = chunks.operands + ((record0 + c * step) * 2 + which) * kHalves;
     __half* to = which ? shared.b : shared.c;
 #pragma unroll 4
-    for (int i = threadIdx.x * 8; i < kHalves; i += blockDim.x * 8) copy_async(to + i, from + i);
+    for (int i = threadIdx.x * 8; i < kHalves; i += blockDim.x * 8)
+      copy_async<16>(from + i, to + i);
   }
   __device__ void exponents(int64_t c) const {
     const int i = threadIdx.x * 4;
-    if (i < 8) copy_async(shared.exponents + i, chunks.exponents + (record0 + c * step) * 8 + i);
+    if (i < 8)
+      copy_async<16>(chunks.exponents + (record0 + c * step) * 8 + i, shared.exponents + i);
   }
   // The upper right quarter is not used.
   __device__ void scores(int64_t c) const {
     const float* from = chunks.scores + (record0 + c * step) * kChunk * kChunk;
     for (int i = threadIdx.x * 4; i < kChunk * kChunk; i += blockDim.x * 4)
       if (i % kChunk < kChunk / 2 || i / kChunk >= kChunk / 2)
-        copy_async(shared.scores + i, from + i);
+        copy_async<16>(from + i, shared.scores + i);
   }
 };
 
@@ -180,12 +183,12 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
     fetch.exponents(0);
     if constexpr (kOutput) {
       fetch.operand(0, 0);
-      copy_async_commit();
+      commit_copies();
       fetch.scores(0);
     }
-    copy_async_commit();
+    commit_copies();
     fetch.operand(0, 1);
-    copy_async_commit();
+    commit_copies();
   }
   if (!kOutput && first) {
     float* to = fragment(segments.initial, s);
@@ -230,7 +233,7 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
     const Times& times = shared.times[c % 2];
     // Addresses made from it are made anew in each chunk: kept, they would not fit the registers.
     asm volatile("" : "+r"(w.lane));
-    copy_async_wait<kOutput ? 2 : 0>();
+    wait_copies<kOutput ? 2 : 0>();
     __syncthreads();  // C, exponents, times and x are there
     const int b_exponent = shared.exponents[4];
     int x_exponent;
@@ -240,13 +243,13 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
       typename Warp<N, kParts>::Accumulator acc = {};
       const int s_exponent = w.from_state(acc);
       if (w.lane == 0) shared.state_exponents[warp] = s_exponent;
-      copy_async_wait<1>();
+      wait_copies<1>();
       __syncthreads();  // scores are there
       make_mask(shared, times);
-      copy_async_wait<0>();
+      wait_copies<0>();
       __syncthreads();  // M and B are there; nobody reads C and exponents any more
       if (more) fetch.operand(c + 1, 0), fetch.exponents(c + 1);
-      copy_async_commit();
+      commit_copies();
       x_exponent = w.settle_x();
       // Bring C S^T to the unit of M (delta x); x gives way where that would overflow.
       const int lower = min(shared.state_exponents[warp], shared.state_exponents[warp ^ 1]);
@@ -301,10 +304,10 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
         fetch.scores(c + 1);
       else
         fetch.exponents(c + 1);
-      copy_async_commit();
+      commit_copies();
       fetch.operand(c + 1, 1);
     }
-    copy_async_commit();
+    commit_copies();
   }
 
   if (!kOutput) {

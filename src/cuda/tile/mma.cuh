@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-// Products of 16-bit tiles on the matrix units (sm_80 and later), float32 operands as sums of two
-// halves, and copies to shared memory that do not wait.
+// Products of 16-bit tiles on the matrix units (sm_80 and later), and float32 operands as sums of
+// two halves.
 namespace hiss::cuda {
 
 // Four 8x8 tiles from shared memory; lane l gives the address of row l % 8 of tile l / 8.
@@ -83,18 +83,6 @@ __device__ __forceinline__ float finite_magnitude(float v) {
 __device__ __forceinline__ float warp_max(float v) {
   for (int d = 16; d > 0; d /= 2) v = fmaxf(v, __shfl_xor_sync(~0u, v, d));
   return v;
-}
-
-// 16 bytes to shared memory, both aligned to it.
-__device__ __forceinline__ void copy_async(void* shared, const void* global) {
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global));
-}
-__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;"); }
-// Until at most kPending of this thread's groups are on their way.
-template <int kPending>
-__device__ __forceinline__ void copy_async_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
 }  // namespace hiss::cuda
