@@ -88,7 +88,14 @@ int main(int argc, char** argv) {
   hiss::bench::Options options;
   CLI::App app("Times the CPU kernels at the sizes of real models");
   app.add_option("--filter", options.filter,
-                 "what matches this expression: kernel, case and precision, blanks between");
+                 "what matches this expression: kernel, case and precision, blanks between")
+      ->check([](const std::string& text) {
+        try {
+          return std::regex(text), std::string();
+        } catch (const std::regex_error& error) {
+          return std::string("no regular expression: ") + error.what();
+        }
+      });
   app.add_option("--threads", options.threads, "threads, several numbers: one after another (1 2)")
       ->check(CLI::Range(1, 256));
   app.add_option("--against", options.against, "contenders: ggml torch, or none")

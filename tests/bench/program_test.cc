@@ -16,9 +16,11 @@ using nlohmann::json;
 using testing_support::read_file;
 using testing_support::TemporaryFolder;
 
+// The exit code; -1: a signal ended it.
 int run(const std::string& arguments) {
-  return std::system(
-      (std::string(HISS_BENCH_PROGRAM) + " " + arguments + " >/dev/null 2>&1").c_str());
+  const std::string line = std::string(HISS_BENCH_PROGRAM) + " " + arguments;
+  const int status = std::system((line + " >/dev/null 2>&1").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
@@ -60,10 +62,12 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
                                               "selective_scan", "selective_state_update"}));
 }
 
-TEST(BenchProgram, AnUnknownContenderIsAnError) { EXPECT_NE(run("--against mkl"), 0); }
+TEST(BenchProgram, AnUnknownContenderIsAnError) { EXPECT_GT(run("--against mkl"), 0); }
+
+TEST(BenchProgram, AFilterThatIsNoExpressionIsAnError) { EXPECT_GT(run("--filter '('"), 0); }
 
 TEST(BenchProgram, AFileThatCannotBeWrittenIsAnError) {
-  EXPECT_NE(run("--quick --against none --filter nothing --json /nowhere/rows.json"), 0);
+  EXPECT_EQ(run("--quick --against none --filter nothing --json /nowhere/rows.json"), 1);
 }
 
 }  // namespace
