@@ -1,0 +1,232 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/ssd_chunk_scan/hopper_producer.cuh"
+
+// The computing warpgroups. Each owns one tile of 64 rows (row = channel of a head) for all states:
+// the state is the accumulator of 64 x kN, in registers from the first token to the last.
+namespace hiss::cuda::ssd {
+
+constexpr int kEmptyArrivals = 8;  // computing warps
+
+// A thread's place in its warpgroup's tile: rows `row` and `row + 8`, columns 8 i + column + {0,1}.
+struct Lane {
+  int warp, lane, row, column;
+  int tile_row;         // of the warp's first row, among the group's rows
+  int head, slot;       // of the warp's rows: in the group, among the block's heads
+  bool stored;          // the warp's rows exist
+  int tile, first_slot, heads;  // of the warpgroup: its tile; heads with rows in it
+};
+
+__device__ inline Lane lane_of(const HopperScan& k, const Place& p, int warpgroup) {
+  Lane l;
+  l.warp = (threadIdx.x / 32) % 4;
+  l.lane = threadIdx.x % 32;
+  l.row = 16 * l.warp + l.lane / 4;
+  l.column = 2 * (l.lane % 4);
+  l.tile = 2 * p.pair + warpgroup;
+  const int rows = p.heads_per_group * k.headdim, first = min(64 * l.tile, rows - 1);
+  l.tile_row = 64 * l.tile + 16 * l.warp;
+  l.stored = l.tile_row < rows;
+  l.head = min(l.tile_row, rows - 1) / k.headdim;
+  l.slot = l.head - p.first_head;
+  l.first_slot = first / k.headdim - p.first_head;
+  l.heads = min(64 * l.tile + 63, rows - 1) / k.headdim - p.first_head - l.first_slot + 1;
+  return l;
+}
+
+// Where lane l's row of the four 8x8 matrices lies: tokens 16 j ... 16 j + 15 of the warp's rows in
+// a tile of x, z or y.
+__device__ __forceinline__ uint32_t slab(const Lane& l, int j) {
+  return swizzled(16 * j + l.lane % 8 + (l.lane & 16) / 2, 2 * l.warp + (l.lane & 8) / 8);
+}
+
+// 16 tokens of the warp's rows as an operand; tokens from `length` on read as zero.
+__device__ __forceinline__ void load_rows(uint32_t (&x)[4], uint32_t tile, const Lane& l, int j,
+                                          int length) {
+  load_transposed(x, tile + slab(l, j));
+  if (length == kChunk) return;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int token = 16 * j + 8 * (i / 2) + l.column;
+    x[i] &= (token < length ? 0xffffu : 0) | (token + 1 < length ? 0xffff0000u : 0);
+  }
+}
+
+// Rows of B that belong to no token of this chunk must be finite: they meet zeros.
+template <class S>
+__device__ void clear_rows(char* b, int length, int warpgroup) {
+  const int thread = threadIdx.x % 128;
+  for (int i = thread; i < S::kPanels * (kChunk - length) * 8; i += 128) {
+    const int row = length + i / 8 % (kChunk - length), panel = i / 8 / (kChunk - length);
+    *reinterpret_cast<uint4*>(b + panel * kTile + row * 128 + i % 8 * 16) = {};
+  }
+  fence_async_proxy();
+  named_barrier(1 + warpgroup, 128);
+}
+
+// state = state * decay + (x to_end)^T B
+template <class T, class S, int n>
+__device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scaled)[4][4],
+                                             uint32_t stage, uint32_t x, const Lane& l,
+                                             const Scalars& scalars, int length) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    load_rows(scaled[j], x, l, j, length);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 w =
+          *reinterpret_cast<const float2*>(&scalars.to_end[16 * j + 8 * (i / 2) + l.column]);
+      const float2 v = unpacked<T>(scaled[j][i]);
+      scaled[j][i] = packed<T>(v.x * w.x, v.y * w.y);
+    }
+  }
+  const float decay = scalars.from_start[kChunk - 1];
+#pragma unroll
+  for (int i = 0; i < n; ++i) state[i] *= decay;
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+    wgmma<T, true>(state, scaled[j], rows_are_products(stage + S::kB + j * 2048, kTile), 1);
+  wgmma_commit();
+}
+
+// cb = C B^T of a stage's chunk
+template <class T, class S>
+__device__ __forceinline__ void multiply_cb(float (&cb)[32], uint32_t stage) {
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4 * S::kPanels; ++j) {
+    const uint32_t at = j / 4 * kTile + j % 4 * 32;
+    wgmma<T, false>(cb, rows_are_outer(stage + S::kC + at), rows_are_outer(stage + S::kB + at),
+                    j > 0);
+  }
+  wgmma_commit();
+}
+
+// y = state C^T
+template <class T, class S, int n>
+__device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&rounded)[n / 8][4],
+                                           const float (&state)[n], uint32_t stage) {
+#pragma unroll
+  for (int j = 0; j < n / 8; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      rounded[j][i] = packed<T>(state[8 * j + 2 * i], state[8 * j + 2 * i + 1]);
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < n / 8; ++j)
+    wgmma<T, false>(y, rounded[j], rows_are_outer(stage + S::kC + j / 4 * kTile + j % 4 * 32),
+                    j > 0);
+  wgmma_commit();
+}
+
+// The weights of tokens j <= i in token i, into shared memory: cb dt_j exp2(s_i - s_j). Blocks
+// above the diagonal are zero from the start.
+template <class T>
+__device__ __forceinline__ void store_weights(const float (&cb)[32], uint32_t mask, const Lane& l,
+                                              const Scalars& scalars) {
+  const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8];
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    if (j > l.warp) continue;
+    uint32_t m[4];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int column = 16 * j + 8 * half + l.column;
+      const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
+      const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
+      const float* v = &cb[8 * j + 4 * half];
+      const bool all = j < l.warp;
+      const float a = all || column <= l.row ? v[0] * (dt.x * exp2_fast(s0 - s.x)) : 0.0f;
+      const float b = all || column < l.row ? v[1] * (dt.y * exp2_fast(s0 - s.y)) : 0.0f;
+      const float c = all || column <= l.row + 8 ? v[2] * (dt.x * exp2_fast(s1 - s.x)) : 0.0f;
+      const float d = all || column < l.row + 8 ? v[3] * (dt.y * exp2_fast(s1 - s.y)) : 0.0f;
+      m[2 * half] = packed<T>(a, b);
+      m[2 * half + 1] = packed<T>(c, d);
+    }
+    store_matrices(mask + swizzled(16 * l.warp + (l.lane & 8) + l.lane % 8, 2 * j + l.lane / 16),
+                   m);
+  }
+}
+
+// Tokens with a NaN or an infinity in the warp's rows: the first such token of rows `row` and
+// `row + 8`, kChunk where there is none. They are taken out of the operand, because their products
+// with zeros would reach earlier tokens.
+struct Faults {
+  bool any = false;
+  int first[2] = {kChunk, kChunk};
+};
+
+template <class T>
+__device__ __forceinline__ bool not_finite(uint32_t half) {
+  constexpr uint32_t kExponent = std::is_same_v<T, __nv_bfloat16> ? 0x7f80 : 0x7c00;
+  return (half & kExponent) == kExponent;
+}
+
+template <class T>
+__device__ __forceinline__ Faults find_faults(uint32_t (&x)[4][4], const Lane& l) {
+  Faults f;
+  uint32_t sum = 0;
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (std::is_same_v<T, __nv_bfloat16>)
+        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(x[j][i]), "r"(0));
+      else
+        asm("fma.rn.f16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(x[j][i]), "r"(0));
+    }
+  f.any = __any_sync(~0u, (sum & 0x7fff7fffu) != 0);
+  if (!f.any) return f;
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int token = 16 * j + 8 * (i / 2) + l.column;
+      if (not_finite<T>(x[j][i])) {
+        f.first[i % 2] = min(f.first[i % 2], token);
+        x[j][i] &= 0xffff0000u;
+      }
+      if (not_finite<T>(x[j][i] >> 16)) {
+        f.first[i % 2] = min(f.first[i % 2], token + 1);
+        x[j][i] &= 0xffffu;
+      }
+    }
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    for (int step = 1; step < 4; step *= 2)
+      f.first[i] = min(f.first[i], __shfl_xor_sync(~0u, f.first[i], step));
+  return f;
+}
+
+// A state tensor's row, or an output's, at the thread's two rows: f(register, row, state).
+template <int n, class F>
+__device__ __forceinline__ void for_each_pair(const Lane& l, F&& f) {
+#pragma unroll
+  for (int i = 0; i < n; i += 2) f(i, i / 2 % 2, i / 4 * 8 + l.column);
+}
+
+template <int n>
+__device__ void store_state(const float (&state)[n], float* to, int64_t p_stride, int dstate,
+                            int row_in_head, const Lane& l) {
+  for_each_pair<n>(l, [&](int i, int half, int column) {
+    float* at = to + (row_in_head + 8 * half) * p_stride + column;
+    if (column < dstate) at[0] = state[i];
+    if (column + 1 < dstate) at[1] = state[i + 1];
+  });
+}
+
+template <int n>
+__device__ void load_state(float (&state)[n], const float* from, int64_t p_stride, int dstate,
+                           int row_in_head, const Lane& l) {
+  for_each_pair<n>(l, [&](int i, int half, int column) {
+    const float* at = from + (row_in_head + 8 * half) * p_stride + column;
+    state[i] = column < dstate ? at[0] : 0.0f;
+    state[i + 1] = column + 1 < dstate ? at[1] : 0.0f;
+  });
+}
+
+}  // namespace hiss::cuda::ssd

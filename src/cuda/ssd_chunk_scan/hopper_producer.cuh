@@ -1,0 +1,116 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/ssd_chunk_scan/hopper.cuh"
+
+// The producing warps: one starts the bulk copies, three turn dt into decays.
+namespace hiss::cuda::ssd {
+
+template <class S>
+struct Stages {
+  uint32_t base;  // of the stages, in shared memory
+  char* memory;
+  TransferBarrier *full, *empty;
+};
+
+// One thread: the tiles of x, B, C and z for each chunk of the segment.
+template <class S, bool kZ, bool kStateOnly>
+__device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages,
+                           Ring<S::kStages>& ring) {
+  const int x0 = p.group * p.heads_per_group * k.headdim + 128 * p.pair;
+  const int row = static_cast<int>(p.row);
+  const auto copy = [&](int64_t token) {
+    TransferBarrier& full = stages.full[ring.stage];
+    stages.empty[ring.stage].wait(ring.phase ^ 1);
+    const uint32_t to = stages.base + ring.stage * S::kStage;
+    const int t = static_cast<int>(token);
+    constexpr int kTiles = 2 + S::kPanels * (kStateOnly ? 1 : 2) + (kZ && !kStateOnly ? 2 : 0);
+    full.arrive_expecting(kTiles * kTile);
+    for (int i = 0; i < 2; ++i) load_tile(to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);
+    for (int i = 0; i < S::kPanels; ++i)
+      load_tile(to + S::kB + i * kTile, &k.b, &full, 64 * i, p.group, t, row);
+    if constexpr (!kStateOnly) {
+      for (int i = 0; i < S::kPanels; ++i)
+        load_tile(to + S::kC + i * kTile, &k.c, &full, 64 * i, p.group, t, row);
+      if constexpr (kZ)
+        for (int i = 0; i < 2; ++i)
+          load_tile(to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
+    }
+    ring.advance();
+  };
+  if constexpr (kStateOnly)
+    for (int64_t t = p.begin; t < p.end; t += kChunk) copy(t);
+  else
+    for (Cutter cut(k, p); !cut.done(); cut.next(k)) copy(cut.t);
+}
+
+__device__ __forceinline__ float read_dt(const HopperScan& k, int64_t at, bool bf16) {
+  if (k.dt_is_f32) return static_cast<const float*>(k.dt)[at];
+  if (bf16) return __bfloat162float(static_cast<const __nv_bfloat16*>(k.dt)[at]);
+  return __half2float(static_cast<const __half*>(k.dt)[at]);
+}
+
+__device__ __forceinline__ float step_size(const HopperScan& k, float v) {
+  if (k.softplus && v <= 20.0f) v = log1pf(__expf(v));
+  v = v < k.dt_min ? k.dt_min : v;
+  return v > k.dt_max ? k.dt_max : v;
+}
+
+// One warp, two tokens a lane: the scalars of every third head of the block.
+template <class T, class S, bool kStateOnly>
+__device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages,
+                             Ring<S::kStages>& ring, int first_slot, int lane) {
+  const auto make = [&](int64_t t, int length) {
+    stages.empty[ring.stage].wait(ring.phase ^ 1);
+    for (int slot = first_slot; slot < S::kSlots; slot += 3) {
+      int head = p.first_head + slot;
+      if (head >= p.heads_per_group) break;
+      head += p.group * p.heads_per_group;
+      const float bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
+      float rate = k.A[head * k.A_stride];
+      rate = (k.a_is_log ? -__expf(rate) : rate) * kLog2e;
+      float dt[2], s[2];
+      const int64_t at = p.row * k.dt_stride[0] + t * k.dt_stride[1] + head * k.dt_stride[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int token = 2 * lane + i;
+        dt[i] = 0.0f;
+        if (token < length)
+          dt[i] = step_size(k, read_dt(k, at + token * k.dt_stride[1],
+                                       std::is_same_v<T, __nv_bfloat16>) +
+                                   bias);
+        s[i] = token < length ? dt[i] * rate : 0.0f;
+      }
+      s[1] += s[0];
+      float before = s[1];
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) {
+        const float other = __shfl_up_sync(~0u, before, step);
+        if (lane >= step) before += other;
+      }
+      const float last = __shfl_sync(~0u, before, 31);
+      const float earlier = __shfl_up_sync(~0u, before, 1);
+      if (lane > 0) s[0] += earlier;
+      s[1] = before;
+      auto& to = reinterpret_cast<Scalars*>(stages.memory + ring.stage * S::kStage +
+                                            S::kScalars)[slot];
+      reinterpret_cast<float2*>(to.s)[lane] = {s[0], s[1]};
+      reinterpret_cast<float2*>(to.dt)[lane] = {dt[0], dt[1]};
+      reinterpret_cast<float2*>(to.to_end)[lane] = {dt[0] * exp2_fast(last - s[0]),
+                                                    dt[1] * exp2_fast(last - s[1])};
+      reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_fast(s[0]), exp2_fast(s[1])};
+    }
+    __syncwarp();
+    if (lane == 0) stages.full[ring.stage].arrive();
+    ring.advance();
+  };
+  if constexpr (kStateOnly)
+    for (int64_t t = p.begin; t < p.end; t += kChunk)
+      make(t, p.end - t < kChunk ? static_cast<int>(p.end - t) : kChunk);
+  else
+    for (Cutter cut(k, p); !cut.done(); cut.next(k)) make(cut.t, cut.length);
+}
+
+}  // namespace hiss::cuda::ssd
