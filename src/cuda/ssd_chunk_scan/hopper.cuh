@@ -10,9 +10,9 @@
 
 namespace hiss::cuda::ssd {
 
-constexpr int kChunk = 64;              // tokens worked on at once
-constexpr int kTile = 64 * 64 * 2;      // bytes of 64 tokens by 64 elements
-constexpr int kMaxSegments = 8;         // of one sequence, the blocks of a cluster
+constexpr int kChunk = 64;          // tokens worked on at once
+constexpr int kTile = 64 * 64 * 2;  // bytes of 64 tokens by 64 elements
+constexpr int kMaxSegments = 8;     // of one sequence, the blocks of a cluster
 constexpr float kLog2e = 1.4426950408889634f;
 
 // The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
@@ -36,29 +36,36 @@ struct HopperScan {
   bool dt_is_f32, cu_is_i64, softplus, a_is_log;
 };
 
-// Shared memory of a block, which owns two tiles of 64 rows (of all heads' rows) of a group.
-// kN: states, a multiple of 64; kHeads: heads with rows in one tile.
-template <int kN, int kHeads, bool kZ>
-struct Shared {
-  static constexpr int kPanels = kN / 64;
-  static constexpr int kSlots = kHeads == 1 ? 2 : 4;  // heads with rows in the block
-  static constexpr int kB = 2 * kTile, kC = kB + kPanels * kTile, kGate = kC + kPanels * kTile;
-  static constexpr int kScalars = kGate + (kZ ? 2 * kTile : 0);
-  static constexpr int kStage = kScalars + kSlots * 1024;
-  static constexpr int kMask = kHeads * kTile;  // of one warpgroup
-  static constexpr int kLimit = 227 * 1024 - 1024 - 256;
-  static constexpr int kFit = (kLimit - 2 * kMask) / kStage;
-  static constexpr int kStages = kFit < 4 ? kFit : 4;
-  static constexpr int kBytes = 2 * kMask + kStages * kStage + 1024 + 256;
-  static_assert(kStages >= 2);
-};
-
 // Per head and chunk, what the decay makes of 64 tokens (s: log2 of the decay since the chunk's
 // start, this token included).
 struct Scalars {
   float s[kChunk], dt[kChunk];
   float to_end[kChunk];      // dt exp2(s of the last token - s)
   float from_start[kChunk];  // exp2(s)
+  float before[3][kChunk];   // dt exp2(s of token 16 (i + 1) - s), for earlier tokens
+};
+
+// Shared memory of a block, which owns two tiles of 64 rows (of all heads' rows) of a group.
+// kN: states, a multiple of 64; kHeads: heads with rows in one tile.
+template <int kN, int kHeads, bool kZ>
+struct Shared {
+  static constexpr int kPanels = kN / 64;
+  static constexpr int kSlots = kHeads == 1 ? 2 : 4;  // heads with rows in the block
+  // x and z, then y: a ring of its own, held until y is on its way.
+  static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
+  // B, C and the scalars: held until the state is up to date.
+  static constexpr int kC = kPanels * kTile, kScalars = 2 * kC;
+  static constexpr int kScalarBytes = kSlots * sizeof(Scalars);
+  static constexpr int kStage = kScalars + (kScalarBytes + 1023) / 1024 * 1024;
+  static constexpr int kWeights = kSlots * kTile;
+  static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
+  static constexpr int kFit = kLimit / (kStage + kRowStage);
+  static constexpr int kStages = kFit < 4 ? kFit : 4;
+  static constexpr int kRowFit = (kLimit - kStages * kStage) / kRowStage;
+  static constexpr int kRowStages = kRowFit < 4 ? kRowFit : 4;
+  static constexpr int kBarriers = kWeights + kStages * kStage + kRowStages * kRowStage;
+  static constexpr int kBytes = kBarriers + 1024 + 256;
+  static_assert(kStages >= 2 && kRowStages >= 2);
 };
 
 // Which rows a block works on, and which tokens.
@@ -131,13 +138,13 @@ struct Cutter {
   }
 };
 
-// Position in the ring of stages.
+// Position in a ring of stages.
 template <int kStages>
 struct Ring {
-  int stage = 0;
+  int at = 0;
   uint32_t phase = 0;
   __device__ void advance() {
-    if (++stage == kStages) stage = 0, phase ^= 1;
+    if (++at == kStages) at = 0, phase ^= 1;
   }
 };
 

@@ -9,14 +9,14 @@
 // the state is the accumulator of 64 x kN, in registers from the first token to the last.
 namespace hiss::cuda::ssd {
 
-constexpr int kEmptyArrivals = 8;  // computing warps
+constexpr int kComputingWarps = 8;
 
 // A thread's place in its warpgroup's tile: rows `row` and `row + 8`, columns 8 i + column + {0,1}.
 struct Lane {
   int warp, lane, row, column;
-  int tile_row;         // of the warp's first row, among the group's rows
-  int head, slot;       // of the warp's rows: in the group, among the block's heads
-  bool stored;          // the warp's rows exist
+  int tile_row;                 // of the warp's first row, among the group's rows
+  int head, slot;               // of the warp's rows: in the group, among the block's heads
+  bool stored;                  // the warp's rows exist
   int tile, first_slot, heads;  // of the warpgroup: its tile; heads with rows in it
 };
 
@@ -89,66 +89,89 @@ __device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scale
   wgmma_fence();
 #pragma unroll
   for (int j = 0; j < 4; ++j)
-    wgmma<T, true>(state, scaled[j], rows_are_products(stage + S::kB + j * 2048, kTile), 1);
+    wgmma<T, true>(state, scaled[j], rows_are_products(stage + j * 2048, kTile), 1);
   wgmma_commit();
 }
 
-// cb = C B^T of a stage's chunk
+// cb = C B^T of a stage's chunk: all rows; of the columns, each warpgroup has every other eight.
 template <class T, class S>
-__device__ __forceinline__ void multiply_cb(float (&cb)[32], uint32_t stage) {
+__device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int warpgroup) {
   wgmma_fence();
 #pragma unroll
   for (int j = 0; j < 4 * S::kPanels; ++j) {
-    const uint32_t at = j / 4 * kTile + j % 4 * 32;
-    wgmma<T, false>(cb, rows_are_outer(stage + S::kC + at), rows_are_outer(stage + S::kB + at),
+    const uint32_t at = stage + j / 4 * kTile + j % 4 * 32;
+    wgmma<T, false>(cb, rows_are_outer(at + S::kC), rows_are_outer(at + 1024 * warpgroup, 2048),
                     j > 0);
   }
   wgmma_commit();
 }
 
-// y = state C^T
+// y = state C^T, in steps of 64 states.
 template <class T, class S, int n>
-__device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&rounded)[n / 8][4],
+__device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&rounded)[S::kPanels > 2 ? 1 : 2][4][4],
                                            const float (&state)[n], uint32_t stage) {
+  constexpr int kBuffers = S::kPanels > 2 ? 1 : 2;
 #pragma unroll
-  for (int j = 0; j < n / 8; ++j)
+  for (int panel = 0; panel < S::kPanels; ++panel) {
+    if (S::kPanels > 2 && panel >= 1) {
+      wgmma_wait<0>();
+      pin(y);
+    }
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      rounded[j][i] = packed<T>(state[8 * j + 2 * i], state[8 * j + 2 * i + 1]);
-  wgmma_fence();
+    for (int j = 0; j < 4; ++j)
 #pragma unroll
-  for (int j = 0; j < n / 8; ++j)
-    wgmma<T, false>(y, rounded[j], rows_are_outer(stage + S::kC + j / 4 * kTile + j % 4 * 32),
-                    j > 0);
-  wgmma_commit();
+      for (int i = 0; i < 4; ++i) {
+        const int at = 32 * panel + 8 * j + 2 * i;
+        rounded[panel % kBuffers][j][i] = packed<T>(state[at], state[at + 1]);
+      }
+    wgmma_fence();
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      wgmma<T, false>(y, rounded[panel % kBuffers][j],
+                      rows_are_outer(stage + S::kC + panel * kTile + j * 32), panel + j > 0);
+    wgmma_commit();
+  }
 }
 
-// The weights of tokens j <= i in token i, into shared memory: cb dt_j exp2(s_i - s_j). Blocks
-// above the diagonal are zero from the start.
+// The weights of tokens j <= i in token i, into shared memory: cb dt_j exp2(s_i - s_j). Blocks of
+// 16 above the diagonal are zero from the start; below it the exponential is a product of two
+// that are at most 1 when the state decays, by way of the row block's first token.
 template <class T>
-__device__ __forceinline__ void store_weights(const float (&cb)[32], uint32_t mask, const Lane& l,
-                                              const Scalars& scalars) {
+__device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t weights,
+                                              const Lane& l, const Scalars& scalars,
+                                              int warpgroup) {
   const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8];
+  const float anchor = scalars.s[16 * l.warp];
+  const float f0 = exp2_fast(s0 - anchor), f1 = exp2_fast(s1 - anchor);
+  const float* before = scalars.before[max(l.warp - 1, 0)];
+  uint32_t m[4][2];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    if (j > l.warp) continue;
-    uint32_t m[4];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int column = 16 * j + 8 * half + l.column;
+    const int column = 16 * j + 8 * warpgroup + l.column;
+    const float* v = &cb[4 * j];
+    if (j < l.warp) {
+      const float2 w = *reinterpret_cast<const float2*>(&before[column]);
+      m[j][0] = packed<T>(v[0] * (w.x * f0), v[1] * (w.y * f0));
+      m[j][1] = packed<T>(v[2] * (w.x * f1), v[3] * (w.y * f1));
+    } else if (j == l.warp) {
       const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
-      const float* v = &cb[8 * j + 4 * half];
-      const bool all = j < l.warp;
-      const float a = all || column <= l.row ? v[0] * (dt.x * exp2_fast(s0 - s.x)) : 0.0f;
-      const float b = all || column < l.row ? v[1] * (dt.y * exp2_fast(s0 - s.y)) : 0.0f;
-      const float c = all || column <= l.row + 8 ? v[2] * (dt.x * exp2_fast(s1 - s.x)) : 0.0f;
-      const float d = all || column < l.row + 8 ? v[3] * (dt.y * exp2_fast(s1 - s.y)) : 0.0f;
-      m[2 * half] = packed<T>(a, b);
-      m[2 * half + 1] = packed<T>(c, d);
+      const float a = column <= l.row ? v[0] * (dt.x * exp2_fast(s0 - s.x)) : 0.0f;
+      const float b = column < l.row ? v[1] * (dt.y * exp2_fast(s0 - s.y)) : 0.0f;
+      const float c = column <= l.row + 8 ? v[2] * (dt.x * exp2_fast(s1 - s.x)) : 0.0f;
+      const float d = column < l.row + 8 ? v[3] * (dt.y * exp2_fast(s1 - s.y)) : 0.0f;
+      m[j][0] = packed<T>(a, b);
+      m[j][1] = packed<T>(c, d);
+    } else {
+      m[j][0] = m[j][1] = 0;
     }
-    store_matrices(mask + swizzled(16 * l.warp + (l.lane & 8) + l.lane % 8, 2 * j + l.lane / 16),
-                   m);
+  }
+  const uint32_t row = 16 * l.warp + l.lane % 16;
+#pragma unroll
+  for (int j = 0; j < 4; j += 2) {
+    if (j > l.warp) continue;
+    const uint32_t r[4] = {m[j][0], m[j][1], m[j + 1][0], m[j + 1][1]};
+    store_matrices(weights + swizzled(row, 2 * (j + l.lane / 16) + warpgroup), r);
   }
 }
 

@@ -7,6 +7,9 @@
 
 namespace hiss::cuda::ssd {
 
+// Named barriers; 1 and 2 are the warpgroups'.
+constexpr int kWeightsStored = 3, kWeightsRead = 4;  // read: by warpgroup 0, and 1
+
 // What a computing thread knows besides its registers of data.
 template <class S>
 struct Bench {
@@ -15,9 +18,9 @@ struct Bench {
   const Stages<S>& stages;
   const Lane& l;
   int warpgroup;
-  uint32_t mask;        // its warpgroup's weights
-  int64_t head;         // of its rows, among all heads
-  int row_in_head;      // of its first row
+  uint32_t weights;  // of tokens in tokens, a tile for each head of the block
+  int64_t head;      // of its rows, among all heads
+  int row_in_head;   // of its first row
   __device__ float* exchange(int rank) const {
     return k.exchange +
            ((p.unit * (k.segments - 1) + rank) * 2 + warpgroup) * (S::kPanels * 64 / 2 + 1) * 128 +
@@ -34,14 +37,13 @@ __device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
   if (k.initial && w.l.stored)
-    load_state(state,
-               k.initial + w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
+    load_state(state, k.initial + w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
                k.initial_stride[2], k.dstate, w.row_in_head, w.l);
 }
 
 // The first pass over a segment that others follow: only its state, for them.
 template <class T, class S, int n>
-__device__ void walk_states(const Bench<S>& w, Ring<S::kStages>& ring, float (&state)[n]) {
+__device__ void walk_states(const Bench<S>& w, Rings<S>& ring, float (&state)[n]) {
   if (w.p.rank == 0) {
     begin_state(w, state);
   } else {
@@ -51,17 +53,21 @@ __device__ void walk_states(const Bench<S>& w, Ring<S::kStages>& ring, float (&s
   float total = 0;
   for (int64_t t = w.p.begin; t < w.p.end; t += kChunk) {
     const int length = w.p.end - t < kChunk ? static_cast<int>(w.p.end - t) : kChunk;
-    const uint32_t stage = w.stages.base + ring.stage * S::kStage;
-    w.stages.full[ring.stage].wait(ring.phase);
-    if (length < kChunk)
-      clear_rows<S>(w.stages.memory + ring.stage * S::kStage + S::kB, length, w.warpgroup);
-    const Scalars& scalars = w.scalars(ring.stage, w.l.slot);
+    const int at = ring.stage.at;
+    w.stages.full[at].wait(ring.stage.phase);
+    if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+    const Scalars& scalars = w.scalars(at, w.l.slot);
     uint32_t scaled[4][4];
-    update_state<T, S>(state, scaled, stage, stage + w.warpgroup * kTile, w.l, scalars, length);
+    update_state<T, S>(state, scaled, w.stages.base + at * S::kStage,
+                       w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
+                       scalars, length);
     total += scalars.s[kChunk - 1];
     wgmma_wait<0>();
     pin(state);
-    if (w.l.lane == 0) w.stages.empty[ring.stage].arrive();
+    if (w.l.lane == 0) {
+      w.stages.empty[at].arrive();
+      w.stages.row_empty[ring.row.at].arrive();
+    }
     ring.advance();
   }
   float* to = w.exchange(w.p.rank);
@@ -92,8 +98,7 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
   const int rows = w.p.heads_per_group * k.headdim, row0 = w.p.group * rows + 64 * w.l.tile;
   const int thread = threadIdx.x % 128;
   if (length == kChunk && 64 * w.l.tile + 64 <= rows) {
-    if (thread == 0)
-      store_tile(&k.y, tile, row0, static_cast<int>(t), static_cast<int>(w.p.row));
+    if (thread == 0) store_tile(&k.y, tile, row0, static_cast<int>(t), static_cast<int>(w.p.row));
     return;
   }
   uint16_t* y = static_cast<uint16_t*>(k.y_data) + w.p.row * k.y_stride[0] + row0;
@@ -106,16 +111,17 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
 
 // y = (y + D x) SiLU(z), rounded, in place of x.
 template <class T, bool kZ>
-__device__ __forceinline__ void finish_rows(const float (&y)[32], const uint32_t (&x)[4][4],
-                                            const float (&skip)[2], const Faults& faults,
-                                            uint32_t tile, uint32_t gate, const Lane& l) {
+__device__ __forceinline__ void finish_rows(const float (&y)[32], const float (&skip)[2],
+                                            const Faults& faults, uint32_t tile, uint32_t gate,
+                                            const Lane& l) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    uint32_t z[4], out[4];
+    uint32_t x[4], z[4], out[4];
+    load_transposed(x, tile + slab(l, j));
     if constexpr (kZ) load_transposed(z, gate + slab(l, j));
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const float2 v = unpacked<T>(x[j][i]);
+      const float2 v = unpacked<T>(x[i]);
       float a = y[8 * j + 2 * i] + skip[i % 2] * v.x;
       float b = y[8 * j + 2 * i + 1] + skip[i % 2] * v.y;
       if constexpr (kZ) {
@@ -136,7 +142,7 @@ __device__ __forceinline__ void finish_rows(const float (&y)[32], const uint32_t
 
 // The whole of a segment, from the state before it.
 template <class T, class S, int kHeads, bool kZ, int n>
-__device__ void walk_outputs(const Bench<S>& w, Ring<S::kStages>& ring, float (&state)[n]) {
+__device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n]) {
   const HopperScan& k = w.k;
   const Lane& l = w.l;
   Cutter cut(k, w.p);
@@ -145,29 +151,33 @@ __device__ void walk_outputs(const Bench<S>& w, Ring<S::kStages>& ring, float (&
   if (k.D)
     for (int i = 0; i < 2; ++i)
       skip[i] = k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]];
-  float cb[32], y[32];
-  w.stages.full[ring.stage].wait(ring.phase);
-  multiply_cb<T, S>(cb, w.stages.base + ring.stage * S::kStage);
+  const int slots =
+      min(S::kSlots, min(128 * w.p.pair + 127, w.p.heads_per_group * k.headdim - 1) / k.headdim -
+                         w.p.first_head + 1);
+  float cb[16], y[32];
+  w.stages.full[ring.stage.at].wait(ring.stage.phase);
+  multiply_cb<T, S>(cb, w.stages.base + ring.stage.at * S::kStage, w.warpgroup);
   wgmma_wait<0>();
   pin(cb);
-  int previous = -1;
+  int previous_row = -1;
   while (!cut.done()) {
-    const int at = ring.stage, length = cut.length;
-    const uint32_t stage = w.stages.base + at * S::kStage, tile = stage + w.warpgroup * kTile;
-    char* memory = w.stages.memory + at * S::kStage;
+    const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
+    const uint32_t stage = w.stages.base + at * S::kStage;
+    const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.scalars(at, l.slot);
-    if (length < kChunk) clear_rows<S>(memory + S::kB, length, w.warpgroup);
+    if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+
+    uint32_t rounded[S::kPanels > 2 ? 1 : 2][4][4];
+    read_state<T, S>(y, rounded, state, stage);
+    if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
+    for (int slot = 0; slot < slots; ++slot)
+      store_weights<T>(cb, w.weights + slot * kTile, l, w.scalars(at, slot), w.warpgroup);
+    fence_async_proxy();
+    if constexpr (S::kPanels > 2) wgmma_wait<0>();  // or too many registers are in use
     uint32_t x[4][4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) load_rows(x[j], tile, l, j, length);
     const Faults faults = find_faults<T>(x, l);
-
-    uint32_t rounded[n / 8][4];
-    read_state<T, S>(y, rounded, state, stage);
-    for (int head = 0; head < kHeads; ++head)
-      if (kHeads == 1 || head < l.heads)
-        store_weights<T>(cb, w.mask + head * kTile, l, w.scalars(at, l.first_slot + head));
-    fence_async_proxy();
     wgmma_wait<0>();
     pin(y);
 #pragma unroll
@@ -175,12 +185,12 @@ __device__ void walk_outputs(const Bench<S>& w, Ring<S::kStages>& ring, float (&
       const float2 e = *reinterpret_cast<const float2*>(&own.from_start[8 * i + l.column]);
       y[4 * i] *= e.x, y[4 * i + 1] *= e.y, y[4 * i + 2] *= e.x, y[4 * i + 3] *= e.y;
     }
-    named_barrier(1 + w.warpgroup, 128);
-    if (previous >= 0 && l.lane == 0) {
+    named_barrier(kWeightsStored, 256);
+    if (previous_row >= 0 && l.lane == 0) {
       if (l.warp == 0) wait_stores_read();
-      w.stages.empty[previous].arrive();
+      w.stages.row_empty[previous_row].arrive();
     }
-    previous = at;
+    previous_row = row_at;
     uint32_t masked[kHeads][4][4];
 #pragma unroll
     for (int head = 0; head < kHeads; ++head)
@@ -194,33 +204,39 @@ __device__ void walk_outputs(const Bench<S>& w, Ring<S::kStages>& ring, float (&
     for (int head = 0; head < kHeads; ++head)
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        wgmma<T, false>(y, masked[head][j], rows_are_outer(w.mask + head * kTile + 32 * j), 1);
+        wgmma<T, false>(y, masked[head][j],
+                        rows_are_outer(w.weights + (l.first_slot + head) * kTile + 32 * j), 1);
     wgmma_commit();
     uint32_t scaled[4][4];
     update_state<T, S>(state, scaled, stage, tile, l, own, length);
 
+    if constexpr (S::kPanels > 2) {  // x is to leave the registers
+      wgmma_wait<1>();
+      pin(y);
+    }
     const int64_t t = cut.t, checkpoint = cut.at_checkpoint ? cut.checkpoint : -1;
     cut.next(k);
     ring.advance();
     const bool more = !cut.done();
-    if (more) w.stages.full[ring.stage].wait(ring.phase);
-    multiply_cb<T, S>(cb, more ? w.stages.base + ring.stage * S::kStage : stage);
+    if (more) w.stages.full[ring.stage.at].wait(ring.stage.phase);
+    multiply_cb<T, S>(cb, more ? w.stages.base + ring.stage.at * S::kStage : stage, w.warpgroup);
     wgmma_wait<2>();
     pin(y);
-    finish_rows<T, kZ>(y, x, skip, faults, tile, stage + S::kGate + w.warpgroup * kTile, l);
+    if (more) named_arrive(kWeightsRead + w.warpgroup, 256);
+    finish_rows<T, kZ>(y, skip, faults, tile, tile + S::kGate, l);
     fence_async_proxy();
     named_barrier(1 + w.warpgroup, 128);
-    store_output(w, tile, memory + w.warpgroup * kTile, t, length);
+    store_output(w, tile, w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile, t,
+                 length);
     wgmma_wait<0>();
     pin(state);
     pin(cb);
-    if (checkpoint >= 0) {
-      if (l.stored)
-        store_state(state,
-                    k.checkpoints + w.p.row * k.checkpoint_stride[0] +
-                        checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
-                    k.checkpoint_stride[3], k.dstate, w.row_in_head, l);
-    }
+    if (l.lane == 0) w.stages.empty[at].arrive();
+    if (checkpoint >= 0 && l.stored)
+      store_state(state,
+                  k.checkpoints + w.p.row * k.checkpoint_stride[0] +
+                      checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
+                  k.checkpoint_stride[3], k.dstate, w.row_in_head, l);
   }
   if (l.lane == 0 && l.warp == 0) wait_stores_read();
 }
@@ -231,28 +247,30 @@ __global__ __launch_bounds__(384, 1) void hopper_scan(const __grid_constant__ Ho
   extern __shared__ char unaligned[];
   const uint32_t skip = -shared_address(unaligned) & 1023;
   char* memory = unaligned + skip;
-  auto* barriers =
-      reinterpret_cast<TransferBarrier*>(memory + 2 * S::kMask + S::kStages * S::kStage);
-  const Stages<S> stages{shared_address(memory + 2 * S::kMask), memory + 2 * S::kMask, barriers,
-                         barriers + S::kStages};
+  auto* barriers = reinterpret_cast<TransferBarrier*>(memory + S::kBarriers);
+  char* rows = memory + S::kWeights + S::kStages * S::kStage;
+  const Stages<S> stages{memory + S::kWeights,     rows,     shared_address(memory + S::kWeights),
+                         shared_address(rows),     barriers, barriers + S::kStages,
+                         barriers + 2 * S::kStages};
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
       stages.full[i].init(4);
-      stages.empty[i].init(kEmptyArrivals);
+      stages.empty[i].init(kComputingWarps);
     }
+    for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kComputingWarps);
     fence_barrier_init();
   }
-  for (int i = threadIdx.x; i < 2 * S::kMask / 16; i += 384)
+  for (int i = threadIdx.x; i < S::kWeights / 16; i += 384)
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();
   __syncthreads();
 
   const Place p = place_of(k);
   const bool leads = p.rank + 1 < k.segments;  // others start from its end
-  Ring<S::kStages> ring;
+  Rings<S> ring;
   const int warpgroup = threadIdx.x / 128 - 1;
   if (warpgroup < 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (leads) {
       if (warp > 0)
@@ -274,14 +292,14 @@ __global__ __launch_bounds__(384, 1) void hopper_scan(const __grid_constant__ Ho
     }
     return;
   }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   const Lane l = lane_of(k, p, warpgroup);
   const Bench<S> w{k,
                    p,
                    stages,
                    l,
                    warpgroup,
-                   shared_address(memory) + warpgroup * S::kMask,
+                   shared_address(memory),
                    static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
                    (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4};
   float state[kN / 2];

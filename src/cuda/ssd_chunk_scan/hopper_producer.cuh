@@ -10,33 +10,43 @@ namespace hiss::cuda::ssd {
 
 template <class S>
 struct Stages {
-  uint32_t base;  // of the stages, in shared memory
-  char* memory;
-  TransferBarrier *full, *empty;
+  char *memory, *row_memory;
+  uint32_t base, row_base;  // the same, as shared addresses
+  TransferBarrier *full, *empty, *row_empty;
+};
+
+// Positions in both rings.
+template <class S>
+struct Rings {
+  Ring<S::kStages> stage;
+  Ring<S::kRowStages> row;
+  __device__ void advance() { stage.advance(), row.advance(); }
 };
 
 // One thread: the tiles of x, B, C and z for each chunk of the segment.
 template <class S, bool kZ, bool kStateOnly>
 __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages,
-                           Ring<S::kStages>& ring) {
+                           Rings<S>& ring) {
   const int x0 = p.group * p.heads_per_group * k.headdim + 128 * p.pair;
   const int row = static_cast<int>(p.row);
   const auto copy = [&](int64_t token) {
-    TransferBarrier& full = stages.full[ring.stage];
-    stages.empty[ring.stage].wait(ring.phase ^ 1);
-    const uint32_t to = stages.base + ring.stage * S::kStage;
+    TransferBarrier& full = stages.full[ring.stage.at];
+    const uint32_t to = stages.base + ring.stage.at * S::kStage;
+    const uint32_t rows_to = stages.row_base + ring.row.at * S::kRowStage;
     const int t = static_cast<int>(token);
     constexpr int kTiles = 2 + S::kPanels * (kStateOnly ? 1 : 2) + (kZ && !kStateOnly ? 2 : 0);
+    stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
     full.arrive_expecting(kTiles * kTile);
-    for (int i = 0; i < 2; ++i) load_tile(to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);
-    for (int i = 0; i < S::kPanels; ++i)
-      load_tile(to + S::kB + i * kTile, &k.b, &full, 64 * i, p.group, t, row);
-    if constexpr (!kStateOnly) {
-      for (int i = 0; i < S::kPanels; ++i)
+    for (int i = 0; i < S::kPanels; ++i) {
+      load_tile(to + i * kTile, &k.b, &full, 64 * i, p.group, t, row);
+      if constexpr (!kStateOnly)
         load_tile(to + S::kC + i * kTile, &k.c, &full, 64 * i, p.group, t, row);
-      if constexpr (kZ)
-        for (int i = 0; i < 2; ++i)
-          load_tile(to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
+    }
+    stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
+    for (int i = 0; i < 2; ++i) {
+      load_tile(rows_to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);
+      if constexpr (kZ && !kStateOnly)
+        load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
     }
     ring.advance();
   };
@@ -61,9 +71,9 @@ __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
 // One warp, two tokens a lane: the scalars of every third head of the block.
 template <class T, class S, bool kStateOnly>
 __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages,
-                             Ring<S::kStages>& ring, int first_slot, int lane) {
+                             Rings<S>& ring, int first_slot, int lane) {
   const auto make = [&](int64_t t, int length) {
-    stages.empty[ring.stage].wait(ring.phase ^ 1);
+    stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
     for (int slot = first_slot; slot < S::kSlots; slot += 3) {
       int head = p.first_head + slot;
       if (head >= p.heads_per_group) break;
@@ -78,9 +88,8 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
         const int token = 2 * lane + i;
         dt[i] = 0.0f;
         if (token < length)
-          dt[i] = step_size(k, read_dt(k, at + token * k.dt_stride[1],
-                                       std::is_same_v<T, __nv_bfloat16>) +
-                                   bias);
+          dt[i] = step_size(
+              k, read_dt(k, at + token * k.dt_stride[1], std::is_same_v<T, __nv_bfloat16>) + bias);
         s[i] = token < length ? dt[i] * rate : 0.0f;
       }
       s[1] += s[0];
@@ -94,8 +103,15 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
       const float earlier = __shfl_up_sync(~0u, before, 1);
       if (lane > 0) s[0] += earlier;
       s[1] = before;
-      auto& to = reinterpret_cast<Scalars*>(stages.memory + ring.stage * S::kStage +
-                                            S::kScalars)[slot];
+      auto& to =
+          reinterpret_cast<Scalars*>(stages.memory + ring.stage.at * S::kStage + S::kScalars)[slot];
+#pragma unroll
+      for (int i = 0; i < 3; ++i) {
+        const float anchor = __shfl_sync(~0u, s[0], 8 * (i + 1));
+        if (lane < 8 * (i + 1))
+          reinterpret_cast<float2*>(to.before[i])[lane] = {dt[0] * exp2_fast(anchor - s[0]),
+                                                           dt[1] * exp2_fast(anchor - s[1])};
+      }
       reinterpret_cast<float2*>(to.s)[lane] = {s[0], s[1]};
       reinterpret_cast<float2*>(to.dt)[lane] = {dt[0], dt[1]};
       reinterpret_cast<float2*>(to.to_end)[lane] = {dt[0] * exp2_fast(last - s[0]),
@@ -103,7 +119,7 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
       reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_fast(s[0]), exp2_fast(s[1])};
     }
     __syncwarp();
-    if (lane == 0) stages.full[ring.stage].arrive();
+    if (lane == 0) stages.full[ring.stage.at].arrive();
     ring.advance();
   };
   if constexpr (kStateOnly)
