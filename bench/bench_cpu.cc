@@ -72,7 +72,7 @@ class Bench {
       for (const Kernel<Op>* kernel : kernels<Op>()) {
         const std::string id = std::string(kernel->name) + " " + shape.name;
         if (!std::regex_search(id, std::regex(options_.filter))) continue;
-        if (!kernel->why_not(problem, this_machine()).empty()) continue;
+        if (!kernel->declines(problem, this_machine()).empty()) continue;
         const bool is_reference = kernel == kernels<Op>().back();
         if (is_reference && !options_.reference) continue;
         if (!has_expected) {

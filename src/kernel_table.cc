@@ -34,6 +34,15 @@ HISS_DECLARE_CPU_ROWS(sse4)
 HISS_DECLARE_CPU_ROWS(neon)
 #endif
 
+// src/cuda: <op>::<algorithm>
+#ifdef HISS_HAS_CUDA
+namespace cuda {
+namespace causal_conv1d {
+extern const Kernel<CausalConv1d> any_view;
+}
+}  // namespace cuda
+#endif
+
 // src/ref: <op>
 namespace ref {
 extern const Kernel<CausalConv1d> causal_conv1d;
@@ -46,6 +55,9 @@ extern const Kernel<SelectiveStateUpdate> selective_state_update;
 template <>
 std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
   static constexpr const Kernel<CausalConv1d>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::causal_conv1d::any_view,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::causal_conv1d::lanes_over_dim,
     &cpu::avx512::causal_conv1d::lanes_over_time,

@@ -56,7 +56,7 @@ int explain_operator(const std::vector<std::string>& settings) {
   const Explanation e = explain<Op>(problem, this_machine());
   fmt::print("{} {}\n", Op::kName, fields_text(problem, Op()));
   fmt::print("on {}\n", to_string(this_machine()));
-  fmt::print("runs {}\n", e.chosen);
+  fmt::print("runs {}\n", e.chosen.empty() ? "nothing" : e.chosen);
   for (const Explanation::Row& row : e.rows)
     fmt::print("  {:<54} {}\n", row.kernel,
                row.declined.empty() ? "accepts" : "declines: " + std::string(row.declined));

@@ -52,6 +52,10 @@ Status parse(std::string_view text, Precision& value) {
   return parse_one_of(text, value, {Precision::kStandard, Precision::kStrict, Precision::kFast});
 }
 
+Status parse(std::string_view text, Device& value) {
+  return parse_one_of(text, value, {Device::kCpu, Device::kCuda});
+}
+
 Status parse(std::string_view text, Direction& value) {
   return parse_one_of(text, value, {Direction::kForward, Direction::kReverse});
 }

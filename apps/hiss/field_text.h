@@ -17,6 +17,7 @@ Status parse(std::string_view text, int64_t& value);  // not negative
 Status parse(std::string_view text, bool& value);     // true or false
 Status parse(std::string_view text, DType& value);
 Status parse(std::string_view text, Precision& value);
+Status parse(std::string_view text, Device& value);
 Status parse(std::string_view text, Direction& value);
 Status parse(std::string_view text, Activation& value);
 Status parse(std::string_view text, Layout& value);

@@ -24,7 +24,9 @@ std::vector<Row> rows(const Machine& machine) {
   std::vector<Row> all;
   for_each_operator([&]<class Op>() {
     for (const Kernel<Op>* kernel : kernels<Op>()) {
-      const Decline declined = kernel->why_not(typename Op::Problem(), machine);
+      typename Op::Problem problem;
+      problem.device = kernel->device;
+      const Decline declined = kernel->declines(problem, machine);
       const bool missing = declined == why::kIsa || declined == why::kDevice;
       all.push_back({Op::kName, kernel->name, missing ? declined : Decline()});
     }

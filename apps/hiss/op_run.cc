@@ -43,7 +43,7 @@ Result<CaseRun> run_with(const Kernel<Op>& kernel, const StoredCase& stored,
   if (!loaded) return loaded.error();
   const auto operands = std::make_shared<OperatorCase<Op>>(*std::move(loaded));
   const typename Op::Problem problem = Op::describe(operands->args());
-  run.result.declined = kernel.why_not(problem, context.machine());
+  run.result.declined = kernel.declines(problem, context.machine());
   if (!run.result.declined.empty()) return run;
 
   const size_t bytes =

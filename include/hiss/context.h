@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct ContextOptions {
   std::vector<std::string> forced{};
   // Also read the environment variable HISS_FORCE (names separated by commas); `forced` wins.
   bool read_environment = true;
+  void* stream = nullptr;  // the cudaStream_t that CUDA kernels are launched in
 };
 
 // Machine, threads and forced kernels: what choosing and running a kernel needs. Reads the
@@ -33,20 +35,27 @@ class Context {
 
   const Machine& machine() const { return *machine_; }
   Executor& executor() const { return *executor_; }
+  void* stream() const { return stream_; }
   // The kernel forced for an operator ("selective_scan"), or empty.
   std::string_view forced(std::string_view op) const;
   // For tests: choose as if on another machine. It must outlive the context.
   void pretend(const Machine& machine) { machine_ = &machine; }
-  // 64-byte aligned scratch of at least `bytes`, kept for the next call.
-  Result<std::span<std::byte>> scratch(size_t bytes);
+  // 64-byte aligned scratch of at least `bytes` in the device's memory, kept for the next call (on
+  // kCuda: in the same stream). Growing it on kCuda waits for the device and cannot be captured in
+  // a graph: make one call of the largest size before.
+  Result<std::span<std::byte>> scratch(size_t bytes, Device device = Device::kCpu);
 
  private:
   const Machine* machine_ = nullptr;
   std::unique_ptr<Executor> owned_;
   Executor* executor_ = nullptr;
   std::vector<std::string> forced_;
-  std::shared_ptr<std::byte> scratch_;
-  size_t scratch_bytes_ = 0;
+  void* stream_ = nullptr;
+  struct Scratch {
+    std::shared_ptr<std::byte> memory;
+    size_t bytes = 0;
+  };
+  std::array<Scratch, 2> scratch_;  // one a Device
 };
 
 // A kernel chosen for a problem, with everything that can fail behind it.
@@ -82,8 +91,10 @@ template <class Op>
 Status run_operator(Context& context, const typename Op::Args& args) {
   HISS_RETURN_IF_ERROR(Op::check(args));
   HISS_ASSIGN_OR_RETURN(const Plan<Op> p, plan<Op>(context, Op::describe(args)));
-  HISS_ASSIGN_OR_RETURN(auto workspace, context.scratch(p.workspace_bytes()));
-  return p.run(args, Launch{.workspace = workspace, .executor = &context.executor()});
+  HISS_ASSIGN_OR_RETURN(auto workspace, context.scratch(p.workspace_bytes(), args.device));
+  return p.run(
+      args,
+      Launch{.workspace = workspace, .executor = &context.executor(), .stream = context.stream()});
 }
 
 }  // namespace hiss

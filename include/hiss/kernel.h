@@ -22,6 +22,10 @@ namespace hiss {
 enum class Precision : uint8_t { kStandard, kStrict, kFast };
 const char* to_string(Precision precision);
 
+// Whose memory the tensors lie in.
+enum class Device : uint8_t { kCpu, kCuda };
+const char* to_string(Device device);
+
 // Why a kernel does not take a problem; empty: it does.
 using Decline = std::string_view;
 
@@ -46,20 +50,27 @@ inline constexpr Decline kReverse = "reverse direction";
 
 // What a run may use. Owned by the caller.
 struct Launch {
-  std::span<std::byte> workspace;  // as many bytes as the plan asked for, 64-byte aligned
-  Executor* executor = nullptr;    // nullptr: the calling thread only
-  void* stream = nullptr;          // a cudaStream_t for CUDA kernels
+  // As many bytes as the plan asked for, 64-byte aligned, in the memory of the kernel's device.
+  std::span<std::byte> workspace;
+  Executor* executor = nullptr;  // nullptr: the calling thread only
+  void* stream = nullptr;        // a cudaStream_t for CUDA kernels
 };
 
 // One implementation of an operator: a row of its table.
 template <class Op>
 struct Kernel {
   std::string_view name;  // <op>/<backend>.<isa>.<algorithm>, as printed by explain()
-  // A pure function: runs on any computer, sees no pointers.
+  // A pure function: runs on any computer, sees no pointers. Ask through declines().
   Decline (*why_not)(const typename Op::Problem&, const Machine&);
   size_t (*workspace_bytes)(const typename Op::Problem&, const Machine&);  // nullptr: none
   // Arguments have been checked and the problem accepted. Allocates nothing.
   Status (*run)(const typename Op::Args&, const Launch&);
+  Device device = Device::kCpu;  // where it runs
+
+  // Why it does not take the problem: kDevice for tensors of another device, else why_not's answer.
+  Decline declines(const typename Op::Problem& problem, const Machine& machine) const {
+    return problem.device == device ? why_not(problem, machine) : why::kDevice;
+  }
 };
 
 // The operator's rows, best first, reference last. Defined in src/kernel_table.cc.
@@ -80,7 +91,7 @@ template <class Op>
 Explanation explain(const typename Op::Problem& problem, const Machine& machine) {
   Explanation e;
   for (const Kernel<Op>* kernel : kernels<Op>()) {
-    e.rows.push_back({kernel->name, kernel->why_not(problem, machine)});
+    e.rows.push_back({kernel->name, kernel->declines(problem, machine)});
     if (e.chosen.empty() && e.rows.back().declined.empty()) e.chosen = kernel->name;
   }
   return e;
@@ -92,7 +103,7 @@ Result<const Kernel<Op>*> select(const typename Op::Problem& problem, const Mach
                                  std::string_view forced = {}) {
   for (const Kernel<Op>* kernel : kernels<Op>()) {
     if (!forced.empty() && kernel->name != forced) continue;
-    const Decline declined = kernel->why_not(problem, machine);
+    const Decline declined = kernel->declines(problem, machine);
     if (declined.empty()) return kernel;
     if (!forced.empty())
       return Unsupported(std::string(forced) + " declines: " + std::string(declined));

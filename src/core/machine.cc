@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "core/device.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -59,6 +61,7 @@ Machine detect() {
   m.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, m.l2_bytes);
   m.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, m.l3_bytes);
   m.cpu_name = cpu_model_name();
+  find_device(m);
   return m;
 }
 

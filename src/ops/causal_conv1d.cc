@@ -19,7 +19,7 @@ Status CausalConv1d::check(const Args& a) {
   const int64_t width = a.weight.shape[1];
   if (width < 1) return InvalidArgument("weight: got width=0, want at least 1");
   HISS_RETURN_IF_ERROR(want_optional("bias", a.bias, {DType::kF32}, {{"dim", dim}}));
-  HISS_RETURN_IF_ERROR(want_cu_seqlens(a.cu_seqlens, batch, seqlen));
+  HISS_RETURN_IF_ERROR(want_cu_seqlens(a.cu_seqlens, batch, seqlen, a.device));
   const int64_t nseq = sequences(a.cu_seqlens, batch);
   HISS_RETURN_IF_ERROR(want_optional("initial_state", a.initial_state, {DType::kF32},
                                      {{"nseq", nseq}, {"width-1", width - 1}, {"dim", dim}}));
@@ -38,6 +38,7 @@ CausalConv1d::Problem CausalConv1d::describe(const Args& a) {
           .nseq = sequences(a.cu_seqlens, a.x.shape[0]),
           .dtype = a.x.dtype,
           .precision = a.precision,
+          .device = a.device,
           .direction = a.direction,
           .activation = a.activation,
           .layout = common_layout({a.x, a.y}),

@@ -21,7 +21,7 @@ Status CausalConv1dUpdate::check(const Args& a) {
   HISS_RETURN_IF_ERROR(want_optional("bias", a.bias, {DType::kF32}, {{"dim", dim}}));
   HISS_RETURN_IF_ERROR(want_tensor("state", a.state, {DType::kF32},
                                    {{"nslots"}, {"width-1", width - 1}, {"dim", dim}}));
-  HISS_RETURN_IF_ERROR(want_state_indices(a.state_indices, batch, a.state.shape[0]));
+  HISS_RETURN_IF_ERROR(want_state_indices(a.state_indices, batch, a.state.shape[0], a.device));
   HISS_RETURN_IF_ERROR(want_optional(
       "snapshots", a.snapshots, {DType::kF32},
       {{"batch", batch}, {"ntokens", ntokens}, {"width-1", width - 1}, {"dim", dim}}));
@@ -38,6 +38,7 @@ CausalConv1dUpdate::Problem CausalConv1dUpdate::describe(const Args& a) {
           .nslots = a.state.shape[0],
           .dtype = a.x.dtype,
           .precision = a.precision,
+          .device = a.device,
           .activation = a.activation,
           .layout = common_layout({a.x, a.y}),
           .state_layout = common_layout({a.state}),

@@ -87,7 +87,8 @@ Status want_optional(std::string_view name, const ConstTensorView& view,
   return view.present() ? want_tensor(name, view, types, shape) : Status();
 }
 
-Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t seqlen) {
+Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t seqlen,
+                       Device device) {
   if (!cu_seqlens.present()) return {};
   HISS_RETURN_IF_ERROR(
       want_tensor("cu_seqlens", cu_seqlens, {DType::kI32, DType::kI64}, {{"nseq+1"}}));
@@ -95,6 +96,7 @@ Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t
     return InvalidArgument("batch: got " + std::to_string(batch) + ", want 1 with cu_seqlens");
   const int64_t entries = cu_seqlens.shape[0];
   if (entries < 1) return wrong("cu_seqlens", to_string(cu_seqlens), "at least one entry");
+  if (device != Device::kCpu) return {};
   if (const int64_t first = index_at(cu_seqlens, 0); first != 0)
     return bad_entry("cu_seqlens", 0, first, "0");
   for (int64_t i = 1; i < entries; ++i) {
@@ -108,9 +110,10 @@ Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t
 }
 
 Status want_checkpoint_tokens(const ConstTensorView& tokens, const ConstTensorView& cu_seqlens,
-                              int64_t seqlen, Direction direction) {
+                              int64_t seqlen, Direction direction, Device device) {
   if (!tokens.present()) return {};
   HISS_RETURN_IF_ERROR(want_tensor("checkpoint_tokens", tokens, {DType::kI64}, {{"ncheckpoints"}}));
+  if (device != Device::kCpu) return {};
   // Token t is consumed as number `order`; packed sequences are consumed one after another.
   const int64_t nseq = sequences(cu_seqlens, 1);
   int64_t s = 0, before = -1;
@@ -135,7 +138,8 @@ Status want_checkpoint_tokens(const ConstTensorView& tokens, const ConstTensorVi
   return {};
 }
 
-Status want_state_indices(const ConstTensorView& indices, int64_t batch, int64_t nslots) {
+Status want_state_indices(const ConstTensorView& indices, int64_t batch, int64_t nslots,
+                          Device device) {
   if (!indices.present()) {
     if (batch <= nslots) return {};
     return InvalidArgument("state: got nslots=" + std::to_string(nslots) +
@@ -143,6 +147,7 @@ Status want_state_indices(const ConstTensorView& indices, int64_t batch, int64_t
                            " without state_indices");
   }
   HISS_RETURN_IF_ERROR(want_tensor("state_indices", indices, {DType::kI32}, {{"batch", batch}}));
+  if (device != Device::kCpu) return {};
   std::vector<int64_t> used;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t slot = index_at(indices, b);

@@ -31,13 +31,15 @@ Status want_tensor(std::string_view name, const ConstTensorView& view,
 Status want_optional(std::string_view name, const ConstTensorView& view,
                      std::initializer_list<DType> types, std::initializer_list<Dim> shape);
 
-// cu_seqlens and its contents, when present.
-Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t seqlen);
-// checkpoint_tokens and its contents, when present; cu_seqlens has been checked.
+// The three lists of indices, when present. Their contents are read only where they are the host's.
+Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t seqlen,
+                       Device device);
+// cu_seqlens has been checked.
 Status want_checkpoint_tokens(const ConstTensorView& tokens, const ConstTensorView& cu_seqlens,
-                              int64_t seqlen, Direction direction);
-// state_indices and its contents, when present; without it, a slot for each row.
-Status want_state_indices(const ConstTensorView& indices, int64_t batch, int64_t nslots);
+                              int64_t seqlen, Direction direction, Device device);
+// Without state_indices, a slot for each row.
+Status want_state_indices(const ConstTensorView& indices, int64_t batch, int64_t nslots,
+                          Device device);
 // dt_min <= dt_max, neither NaN.
 Status want_dt_limit(float dt_min, float dt_max);
 

@@ -17,6 +17,8 @@ const char* to_string(Precision precision) {
   return "unknown";
 }
 
+const char* to_string(Device device) { return device == Device::kCpu ? "cpu" : "cuda"; }
+
 const char* to_string(Direction direction) {
   return direction == Direction::kForward ? "forward" : "reverse";
 }

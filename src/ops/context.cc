@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/device.h"
 #include "hiss/arena.h"
 #include "hiss/ops/all.h"
 
@@ -32,11 +33,19 @@ std::vector<std::string> split_at_commas(std::string_view text) {
   return names;
 }
 
+Result<std::shared_ptr<std::byte>> host_memory(size_t bytes) {
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(Arena::kAlignment, bytes));
+  if (memory == nullptr)
+    return ResourceExhausted("no memory for " + std::to_string(bytes) + " bytes of workspace");
+  return std::shared_ptr<std::byte>(memory, [](std::byte* p) { std::free(p); });
+}
+
 }  // namespace
 
 Result<Context> Context::create(const ContextOptions& options) {
   Context context;
   context.machine_ = &this_machine();
+  context.stream_ = options.stream;
   // Names in the program come first: one from the environment for the same operator gives way.
   const auto force = [&](const std::string& name, size_t first_of_its_kind) -> Status {
     if (!in_a_table(name))
@@ -73,16 +82,16 @@ std::string_view Context::forced(std::string_view op) const {
   return {};
 }
 
-Result<std::span<std::byte>> Context::scratch(size_t bytes) {
-  if (bytes > scratch_bytes_) {
+Result<std::span<std::byte>> Context::scratch(size_t bytes, Device device) {
+  Scratch& kept = scratch_[static_cast<size_t>(device)];
+  if (bytes > kept.bytes) {
     const size_t rounded = Arena::bytes_for<std::byte>(static_cast<int64_t>(bytes));
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(Arena::kAlignment, rounded));
-    if (memory == nullptr)
-      return ResourceExhausted("no memory for " + std::to_string(bytes) + " bytes of workspace");
-    scratch_.reset(memory, [](std::byte* p) { std::free(p); });
-    scratch_bytes_ = rounded;
+    kept = {};
+    HISS_ASSIGN_OR_RETURN(kept.memory,
+                          device == Device::kCpu ? host_memory(rounded) : device_memory(rounded));
+    kept.bytes = rounded;
   }
-  return std::span<std::byte>(scratch_.get(), bytes);
+  return std::span<std::byte>(kept.memory.get(), bytes);
 }
 
 }  // namespace hiss

@@ -32,9 +32,9 @@ Status check_shapes(const SelectiveScan::Args& a) {
   HISS_RETURN_IF_ERROR(want_optional("z", a.z, {a.u.dtype}, {batch, seqlen, dim}));
   HISS_RETURN_IF_ERROR(want_optional("dt_bias", a.dt_bias, {DType::kF32}, {dim}));
   HISS_RETURN_IF_ERROR(want_dt_limit(a.dt_min, a.dt_max));
-  HISS_RETURN_IF_ERROR(want_cu_seqlens(a.cu_seqlens, batch.size, seqlen.size));
-  HISS_RETURN_IF_ERROR(
-      want_checkpoint_tokens(a.checkpoint_tokens, a.cu_seqlens, seqlen.size, a.direction));
+  HISS_RETURN_IF_ERROR(want_cu_seqlens(a.cu_seqlens, batch.size, seqlen.size, a.device));
+  HISS_RETURN_IF_ERROR(want_checkpoint_tokens(a.checkpoint_tokens, a.cu_seqlens, seqlen.size,
+                                              a.direction, a.device));
   const Dim nseq{"nseq", sequences(a.cu_seqlens, batch.size)};
   HISS_RETURN_IF_ERROR(
       want_optional("initial_state", a.initial_state, {DType::kF32}, {nseq, dim, dstate}));
@@ -69,6 +69,7 @@ SelectiveScan::Problem SelectiveScan::describe(const Args& a) {
       .ncheckpoints = a.checkpoint_tokens.present() ? a.checkpoint_tokens.shape[0] : 0,
       .dtype = a.u.dtype,
       .precision = a.precision,
+      .device = a.device,
       .direction = a.direction,
       .layout = common_layout({a.u, a.dt, a.z, a.y}),
       .dense_bc = dense_along(a.B, 3) && dense_along(a.C, 3),

@@ -36,7 +36,7 @@ Status check_shapes(const SelectiveStateUpdate::Args& a) {
   HISS_RETURN_IF_ERROR(want_dt_limit(a.dt_min, a.dt_max));
   HISS_RETURN_IF_ERROR(want_tensor("state", a.state, {DType::kF32, DType::kF16, DType::kBF16},
                                    {{"nslots"}, nheads, headdim, dstate}));
-  HISS_RETURN_IF_ERROR(want_state_indices(a.state_indices, batch.size, a.state.shape[0]));
+  HISS_RETURN_IF_ERROR(want_state_indices(a.state_indices, batch.size, a.state.shape[0], a.device));
   HISS_RETURN_IF_ERROR(want_optional("snapshots", a.snapshots, {a.state.dtype},
                                      {batch, ntokens, nheads, headdim, dstate}));
   return want_tensor("y", a.y, {a.x.dtype}, {batch, ntokens, nheads, headdim});
@@ -62,6 +62,7 @@ SelectiveStateUpdate::Problem SelectiveStateUpdate::describe(const Args& a) {
       .dt_dtype = a.dt.dtype,
       .state_dtype = a.state.dtype,
       .precision = a.precision,
+      .device = a.device,
       .tied = constant_along(a.A, 1) && constant_along(a.A, 2) && constant_along(a.dt, 3) &&
               constant_along(a.dt_bias, 1),
       .dense = dense_along(a.x, 3) && dense_along(a.z, 3) && dense_along(a.y, 3) &&

@@ -24,9 +24,9 @@ DType state_dtype(const SsdChunkScan::Args& a) {
 
 Status check_states(const SsdChunkScan::Args& a, Dim batch, Dim seqlen, Dim nheads, Dim headdim,
                     Dim dstate) {
-  HISS_RETURN_IF_ERROR(want_cu_seqlens(a.cu_seqlens, batch.size, seqlen.size));
-  HISS_RETURN_IF_ERROR(
-      want_checkpoint_tokens(a.checkpoint_tokens, a.cu_seqlens, seqlen.size, Direction::kForward));
+  HISS_RETURN_IF_ERROR(want_cu_seqlens(a.cu_seqlens, batch.size, seqlen.size, a.device));
+  HISS_RETURN_IF_ERROR(want_checkpoint_tokens(a.checkpoint_tokens, a.cu_seqlens, seqlen.size,
+                                              Direction::kForward, a.device));
   const Dim nseq{"nseq", sequences(a.cu_seqlens, batch.size)};
   const DType first = state_dtype(a);
   if (first != DType::kF32 && first != DType::kF16 && first != DType::kBF16)
@@ -96,6 +96,7 @@ SsdChunkScan::Problem SsdChunkScan::describe(const Args& a) {
       .dt_dtype = a.dt.dtype,
       .state_dtype = state_dtype(a),
       .precision = a.precision,
+      .device = a.device,
       .dense = dense,
       .has_z = a.z.present(),
       .has_d = a.D.present(),

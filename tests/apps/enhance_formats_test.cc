@@ -29,6 +29,8 @@ struct Format {
   int sample_rate = 16000;
 };
 
+void PrintTo(const Format& f, std::ostream* out) { *out << f.name; }
+
 const Format kFormats[] = {
     {"WavPcmU8", SF_FORMAT_WAV | SF_FORMAT_PCM_U8},
     {"WavPcm16", SF_FORMAT_WAV | SF_FORMAT_PCM_16},

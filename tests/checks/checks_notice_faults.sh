@@ -59,6 +59,8 @@ file src/models/model.cc '  #  include <sndfile.hh>'
 notices include_directions 'sndfile is for src/audio'
 file src/core/tensor.cc '#include "hwy/highway.h"'
 notices include_directions 'hwy is for src/cpu'
+file src/core/machine.cc '#include <cuda_runtime_api.h>'
+notices include_directions 'cuda is for src/cuda'
 file src/core/tensor.cc '#include <torch/torch.h>'
 notices include_directions 'library torch is not in the table'
 

@@ -31,7 +31,7 @@ png        src/audio apps tests
 nlohmann   src/io src/models apps tests bench
 CLI        apps bench
 fmt        src apps tests bench
-cuda       src/cuda
+cuda       src/cuda bench
 gtest      tests
 gmock      tests
 '
@@ -60,6 +60,7 @@ FNR == 1 {
   path = between[2]
   name = path
   sub(/[\/.].*/, "", name)
+  if (!quoted && name ~ /^cuda/) name = "cuda"
   if (part[1] == "include" && (name in users || (!quoted && path ~ /[\/.]/ && path !~ /^std(int|bool|def)\.h$/)))
     refuse("a public header includes nothing but the standard library")
   else if (name in users && !has(users[name], part[1]) && !has(users[name], folder))

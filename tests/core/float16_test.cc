@@ -30,6 +30,8 @@ struct Format {
   uint16_t (*from_float)(float);
 };
 
+void PrintTo(const Format& f, std::ostream* out) { *out << f.name; }
+
 class Float16Test : public testing::TestWithParam<Format> {};
 
 TEST_P(Float16Test, EveryFinitePatternHasItsValueAndComesBack) {

@@ -54,6 +54,8 @@ struct Target {
   bool Machine::*present;
   void (*decay)(const float* delta, const float* a, size_t n, bool near, float* result);
 };
+
+void PrintTo(const Target& t, std::ostream* out) { *out << t.isa; }
 constexpr Target kTargets[] = {
 #if defined(__x86_64__)
     {"avx512", &Machine::avx512, N_AVX3::decay_of_array},

@@ -46,6 +46,8 @@ struct Damage {
   std::string reason;  // what the message must say
 };
 
+void PrintTo(const Damage& d, std::ostream* out) { *out << d.name; }
+
 std::vector<Damage> damages() {
   const std::string good = entry("a", "F32", "[2]", "[0,8]");
   const auto header = [](const std::string& entries, size_t data_bytes) {

@@ -22,7 +22,7 @@ void run_case(const Kernel<Op>& kernel, const app::StoredCase& stored, Precision
   auto loaded = app::OperatorCase<Op>::load(stored, precision);
   ASSERT_TRUE(loaded) << loaded.error().to_string();
   const typename Op::Problem problem = Op::describe(loaded->args());
-  if (!kernel.why_not(problem, this_machine()).empty()) return;
+  if (!kernel.declines(problem, this_machine()).empty()) return;
   ASSERT_TRUE(ok(run_kernel(kernel, loaded->args())));
   for (const auto& output : loaded->outputs()) {
     ASSERT_TRUE(output.expected.present()) << output.stored_name;

@@ -108,7 +108,7 @@ void hold(std::initializer_list<std::string_view> names, Law&& law) {
     ++found;
     for (const Kernel<Op>* kernel : kernels<Op>()) {
       Twice<Op> twice(c);
-      if (!kernel->why_not(Op::describe(twice.first), this_machine()).empty()) continue;
+      if (!kernel->declines(Op::describe(twice.first), this_machine()).empty()) continue;
       SCOPED_TRACE(std::string(kernel->name) + " on " + c.name);
       law(*kernel, twice);
     }
@@ -171,7 +171,7 @@ TYPED_TEST(DirectedLaw, ReverseIsFlipForwardFlip) {
     ops::Fields<TypeParam>::tensors(turned, [](std::string_view name, auto& view) {
       if (along_the_sequence(name)) view = flipped(view, 1);
     });
-    if (!kernel.why_not(TypeParam::describe(turned), this_machine()).empty()) return;
+    if (!kernel.declines(TypeParam::describe(turned), this_machine()).empty()) return;
     ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));
     ASSERT_TRUE(ok(run_kernel(kernel, turned)));
     EXPECT_TRUE(agree<TypeParam>(twice.second, twice.first));
@@ -203,7 +203,7 @@ TYPED_TEST(SequenceLaw, PackedSequencesAreSeparateSequences) {
       initial(alone) = row(initial(alone), s);
       final(alone) = row(final(alone), s);
       // Whether the kernel takes packed sequences or only separate ones is its own business.
-      if (!kernel.why_not(TypeParam::describe(alone), this_machine()).empty()) return;
+      if (!kernel.declines(TypeParam::describe(alone), this_machine()).empty()) return;
       ASSERT_TRUE(ok(run_kernel(kernel, alone)));
     }
     ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));

@@ -26,7 +26,7 @@ class RowTest : public testing::Test {
     TensorSet set(seed_of(case_.name));
     const typename Op::Args args = case_.make(set);
     ASSERT_TRUE(ok(Op::check(args)));
-    const Decline declined = kernel_->why_not(Op::describe(args), this_machine());
+    const Decline declined = kernel_->declines(Op::describe(args), this_machine());
     if (!declined.empty()) GTEST_SKIP() << declined;
     Expected<Op> expected(args);
     ASSERT_TRUE(ok(expected.run()));
@@ -42,22 +42,29 @@ class RowTest : public testing::Test {
 
 const bool kRegistered = [] {
   for_each_operator([]<class Op>() {
-    for (const Kernel<Op>* kernel : kernels<Op>())
+    for (const Kernel<Op>* kernel : kernels<Op>()) {
+      if (kernel->device != Device::kCpu) continue;  // bench/gpu runs those
       for (const Case<Op>& problem : cases<Op>())
         testing::RegisterTest(test_name(kernel->name).c_str(), problem.name.c_str(), nullptr,
                               nullptr, __FILE__, __LINE__,
                               [=]() -> testing::Test* { return new RowTest<Op>(kernel, problem); });
+    }
   });
   return true;
 }();
 
+// The cases on either device.
 template <class Op>
 const std::vector<typename Op::Problem>& problems() {
   static const std::vector<typename Op::Problem> all = [] {
     std::vector<typename Op::Problem> described;
     for (const Case<Op>& c : cases<Op>()) {
       TensorSet set(seed_of(c.name));
-      described.push_back(Op::describe(c.make(set)));
+      typename Op::Args args = c.make(set);
+      for (const Device device : {Device::kCpu, Device::kCuda}) {
+        args.device = device;
+        described.push_back(Op::describe(args));
+      }
     }
     return described;
   }();
@@ -115,10 +122,12 @@ TYPED_TEST(Table, EndsWithAReferenceThatTakesEverything) {
   const Kernel<TypeParam>* last = kernels<TypeParam>().back();
   EXPECT_EQ(last->name, std::string(TypeParam::kName) + "/ref");
   for (const auto& problem : problems<TypeParam>())
-    EXPECT_EQ(last->why_not(problem, Machine()), Decline());
+    EXPECT_EQ(last->declines(problem, Machine()),
+              problem.device == Device::kCpu ? Decline() : why::kDevice);
 }
 
-// "<op>/cpu.<isa>.<algorithm>" is src/cpu/<op>/<algorithm>.cc, "<op>/ref" is src/ref/<op>.cc.
+// "<op>/cpu.<isa>.<algorithm>" is src/cpu/<op>/<algorithm>.cc, "<op>/cuda.<isa>.<algorithm>" is
+// src/cuda/<op>/<algorithm>.cu, "<op>/ref" is src/ref/<op>.cc.
 TYPED_TEST(Table, EveryRowIsAFile) {
   const std::filesystem::path source = std::filesystem::path(HISS_SOURCE_DIR) / "src";
   const std::string op(TypeParam::kName);
@@ -129,8 +138,7 @@ TYPED_TEST(Table, EveryRowIsAFile) {
     if (name.starts_with("cpu."))
       file = source / "cpu" / op / (name.substr(second + 1) + ".cc");
     else if (name.starts_with("cuda."))
-      file = source / "cuda" / op /
-             (name.substr(first + 1, second - first - 1) + "_" + name.substr(second + 1) + ".cu");
+      file = source / "cuda" / op / (name.substr(second + 1) + ".cu");
     EXPECT_TRUE(std::filesystem::exists(file)) << kernel->name << " wants " << file;
   }
 }
@@ -140,8 +148,8 @@ TYPED_TEST(Table, ExplainAndSelectAgreeOnAnyMachine) {
     for (const auto& problem : problems<TypeParam>()) {
       const Explanation e = explain<TypeParam>(problem, machine);
       const auto chosen = select<TypeParam>(problem, machine);
-      ASSERT_TRUE(chosen);
-      EXPECT_EQ(e.chosen, (*chosen)->name);
+      ASSERT_TRUE(chosen || problem.device == Device::kCuda);
+      EXPECT_EQ(e.chosen, chosen ? (*chosen)->name : std::string_view());
       ASSERT_EQ(e.rows.size(), kernels<TypeParam>().size());
       for (const Explanation::Row& row : e.rows) {
         const auto forced = select<TypeParam>(problem, machine, row.kernel);
@@ -179,7 +187,8 @@ TYPED_TEST(Table, EveryRowThatThisMachineHasAcceptsSomeCase) {
   for (const auto* kernel : kernels<TypeParam>()) {
     bool accepted = false, missing = false;
     for (const auto& problem : problems<TypeParam>()) {
-      const Decline declined = kernel->why_not(problem, this_machine());
+      if (problem.device != kernel->device) continue;
+      const Decline declined = kernel->declines(problem, this_machine());
       accepted = accepted || declined.empty();
       missing = missing || declined == why::kIsa || declined == why::kDevice;
     }

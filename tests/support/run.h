@@ -40,7 +40,7 @@ Status run_kernel(const Kernel<Op>& kernel, const typename Op::Args& args,
                   Executor* executor = nullptr) {
   HISS_RETURN_IF_ERROR(Op::check(args));
   const typename Op::Problem problem = Op::describe(args);
-  if (const Decline declined = kernel.why_not(problem, this_machine()); !declined.empty())
+  if (const Decline declined = kernel.declines(problem, this_machine()); !declined.empty())
     return Unsupported(std::string(declined));
   const size_t bytes = kernel.workspace_bytes ? kernel.workspace_bytes(problem, this_machine()) : 0;
   HISS_ASSIGN_OR_RETURN(Arena arena, Arena::create(bytes));

@@ -35,6 +35,7 @@ struct CausalConv1d {
     int64_t batch = 1, seqlen = 0, dim = 0, width = 4, nseq = 1;
     DType dtype = DType::kF32;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
     Direction direction = Direction::kForward;
     Activation activation = Activation::kNone;
     Layout layout = Layout::kChannelsLast;  // of x and y; they differ: kStrided
@@ -49,6 +50,7 @@ struct CausalConv1d {
     Activation activation = Activation::kNone;
     Direction direction = Direction::kForward;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
   };
 
   // kInvalidArgument names the tensor, what it is and what it should be.
@@ -62,7 +64,7 @@ struct CausalConv1d {
   template <class P, class F>
   static void for_each_field(P& p, F&& f) {
     f("batch", p.batch), f("seqlen", p.seqlen), f("dim", p.dim), f("width", p.width);
-    f("nseq", p.nseq), f("dtype", p.dtype), f("precision", p.precision);
+    f("nseq", p.nseq), f("dtype", p.dtype), f("precision", p.precision), f("device", p.device);
     f("direction", p.direction), f("activation", p.activation), f("layout", p.layout);
     f("has_bias", p.has_bias), f("has_initial_state", p.has_initial_state);
     f("has_final_state", p.has_final_state), f("packed", p.packed);

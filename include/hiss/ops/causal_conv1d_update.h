@@ -17,7 +17,7 @@ namespace hiss {
 //   weight         (dim, width)                    F32
 //   bias           (dim)                           F32, optional
 //   state          (nslots, width-1, dim)          F32, read and written; oldest input first
-//   state_indices  (batch)                         I32, host memory, optional: slot of each row,
+//   state_indices  (batch)                         I32, optional: slot of each row,
 //                                                  none twice; negative: padding, its y is zero
 //                                                  and no state is touched. Without: row = slot
 //   snapshots      (batch, ntokens, width-1, dim)  F32, optional output: the state after each
@@ -30,6 +30,7 @@ struct CausalConv1dUpdate {
     int64_t batch = 1, ntokens = 1, dim = 0, width = 4, nslots = 1;
     DType dtype = DType::kF32;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
     Activation activation = Activation::kNone;
     Layout layout = Layout::kChannelsLast;  // of x and y
     Layout state_layout = Layout::kChannelsLast;
@@ -44,6 +45,7 @@ struct CausalConv1dUpdate {
     TensorView snapshots, y;
     Activation activation = Activation::kNone;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
   };
 
   static Status check(const Args& args);
@@ -54,7 +56,7 @@ struct CausalConv1dUpdate {
   template <class P, class F>
   static void for_each_field(P& p, F&& f) {
     f("batch", p.batch), f("ntokens", p.ntokens), f("dim", p.dim), f("width", p.width);
-    f("nslots", p.nslots), f("dtype", p.dtype), f("precision", p.precision);
+    f("nslots", p.nslots), f("dtype", p.dtype), f("precision", p.precision), f("device", p.device);
     f("activation", p.activation), f("layout", p.layout), f("state_layout", p.state_layout);
     f("has_bias", p.has_bias), f("has_indices", p.has_indices);
     f("has_snapshots", p.has_snapshots);

@@ -15,12 +15,17 @@
 // tensor may be any strided view, so (batch, dim, seqlen) memory, a slice of a wide row and a
 // broadcast (stride 0) input need no flag of their own.
 //
-// Packed sequences: with cu_seqlens (I32 or I64, host memory, [nseq + 1], from 0 up to seqlen,
-// never falling) batch must be 1 and sequence s is tokens [cu_seqlens[s], cu_seqlens[s+1]); empty
-// ones are allowed. Without it every batch row is one sequence: nseq = batch. State tensors have
-// one row a sequence.
+// Device: all tensors of a call lie in the memory of args.device. With kCuda their contents, lists
+// of indices included, are not looked at before the kernel runs: check() knows shapes, types and
+// strides only. A list that breaks its rules then gives wrong results, for the rows and sequences
+// that it names, but no access outside the tensors.
 //
-// Checkpoints: checkpoint_tokens (I64, host memory, [ncheckpoints]) lists token indices, rising in
+// Packed sequences: with cu_seqlens (I32 or I64, [nseq + 1], from 0 up to seqlen, never falling)
+// batch must be 1 and sequence s is tokens [cu_seqlens[s], cu_seqlens[s+1]); empty ones are
+// allowed. Without it every batch row is one sequence: nseq = batch. State tensors have one row a
+// sequence.
+//
+// Checkpoints: checkpoint_tokens (I64, [ncheckpoints]) lists token indices, rising in
 // the order in which tokens are consumed (packed sequences one after another); checkpoint k is the
 // state right after token checkpoint_tokens[k] was consumed. Mid-sequence states, prefix caches and
 // the rollback snapshots of speculative decoding (the last K tokens) are all lists of this kind.

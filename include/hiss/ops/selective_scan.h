@@ -43,6 +43,7 @@ struct SelectiveScan {
     int64_t batch = 1, seqlen = 0, dim = 0, dstate = 16, ngroups = 1, nseq = 1, ncheckpoints = 0;
     DType dtype = DType::kF32;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
     Direction direction = Direction::kForward;
     Layout layout = Layout::kChannelsLast;  // of u, dt, z and y; they differ: kStrided
     bool dense_bc = true;                   // B and C have stride 1 over dstate
@@ -61,6 +62,7 @@ struct SelectiveScan {
     float dt_max = std::numeric_limits<float>::infinity();
     Direction direction = Direction::kForward;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
   };
 
   static Status check(const Args& args);
@@ -72,7 +74,8 @@ struct SelectiveScan {
   static void for_each_field(P& p, F&& f) {
     f("batch", p.batch), f("seqlen", p.seqlen), f("dim", p.dim), f("dstate", p.dstate);
     f("ngroups", p.ngroups), f("nseq", p.nseq), f("ncheckpoints", p.ncheckpoints);
-    f("dtype", p.dtype), f("precision", p.precision), f("direction", p.direction);
+    f("dtype", p.dtype), f("precision", p.precision), f("device", p.device),
+        f("direction", p.direction);
     f("layout", p.layout), f("dense_bc", p.dense_bc), f("has_z", p.has_z), f("has_d", p.has_d);
     f("has_dt_bias", p.has_dt_bias), f("dt_softplus", p.dt_softplus), f("dt_limit", p.dt_limit);
     f("a_is_log", p.a_is_log), f("has_initial_state", p.has_initial_state);

@@ -26,7 +26,7 @@ namespace hiss {
 //   B, C           (batch, ntokens, ngroups, dstate)  type of x; ngroups divides nheads
 //   D, dt_bias     (nheads, headdim)                  F32, optional
 //   state          (nslots, nheads, headdim, dstate)  F32, F16 or BF16, read and written
-//   state_indices  (batch)                            I32, host memory, optional: slot of each row,
+//   state_indices  (batch)                            I32, optional: slot of each row,
 //                                                     none twice; negative: padding, its y is zero
 //                                                     and no state is touched. Without: row = slot
 //   snapshots      (batch, ntokens, nheads, headdim, dstate)  type of state, optional output: the
@@ -39,6 +39,7 @@ struct SelectiveStateUpdate {
     int64_t batch = 1, ntokens = 1, nheads = 1, headdim = 64, dstate = 128, ngroups = 1, nslots = 1;
     DType dtype = DType::kF32, dt_dtype = DType::kF32, state_dtype = DType::kF32;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
     bool tied = false;  // A, dt and dt_bias have stride 0 within a head (Mamba-2)
     bool dense = true;  // x, z, y have stride 1 over headdim; B, C and the states over dstate
     bool has_z = false, has_d = false, has_dt_bias = false;
@@ -57,6 +58,7 @@ struct SelectiveStateUpdate {
     float dt_min = -std::numeric_limits<float>::infinity();
     float dt_max = std::numeric_limits<float>::infinity();
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
   };
 
   static Status check(const Args& args);
@@ -68,7 +70,8 @@ struct SelectiveStateUpdate {
   static void for_each_field(P& p, F&& f) {
     f("batch", p.batch), f("ntokens", p.ntokens), f("nheads", p.nheads), f("headdim", p.headdim);
     f("dstate", p.dstate), f("ngroups", p.ngroups), f("nslots", p.nslots), f("dtype", p.dtype);
-    f("dt_dtype", p.dt_dtype), f("state_dtype", p.state_dtype), f("precision", p.precision);
+    f("dt_dtype", p.dt_dtype), f("state_dtype", p.state_dtype), f("precision", p.precision),
+        f("device", p.device);
     f("tied", p.tied), f("dense", p.dense), f("has_z", p.has_z), f("has_d", p.has_d);
     f("has_dt_bias", p.has_dt_bias), f("dt_softplus", p.dt_softplus), f("dt_limit", p.dt_limit);
     f("a_is_log", p.a_is_log), f("has_indices", p.has_indices);

@@ -46,6 +46,7 @@ struct SsdChunkScan {
     int64_t ncheckpoints = 0;
     DType dtype = DType::kF32, dt_dtype = DType::kF32, state_dtype = DType::kF32;
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
     bool dense = true;  // x, z, y have stride 1 over headdim, B, C and the states over dstate
     bool has_z = false, has_d = false, d_has_headdim = false, has_dt_bias = false;
     bool dt_softplus = false, dt_limit = false, a_is_log = false;
@@ -62,6 +63,7 @@ struct SsdChunkScan {
     float dt_min = -std::numeric_limits<float>::infinity();
     float dt_max = std::numeric_limits<float>::infinity();
     Precision precision = Precision::kStandard;
+    Device device = Device::kCpu;
   };
 
   static Status check(const Args& args);
@@ -74,7 +76,8 @@ struct SsdChunkScan {
     f("batch", p.batch), f("seqlen", p.seqlen), f("nheads", p.nheads), f("headdim", p.headdim);
     f("dstate", p.dstate), f("ngroups", p.ngroups), f("nseq", p.nseq);
     f("ncheckpoints", p.ncheckpoints), f("dtype", p.dtype), f("dt_dtype", p.dt_dtype);
-    f("state_dtype", p.state_dtype), f("precision", p.precision), f("dense", p.dense);
+    f("state_dtype", p.state_dtype), f("precision", p.precision), f("device", p.device),
+        f("dense", p.dense);
     f("has_z", p.has_z), f("has_d", p.has_d), f("d_has_headdim", p.d_has_headdim);
     f("has_dt_bias", p.has_dt_bias), f("dt_softplus", p.dt_softplus), f("dt_limit", p.dt_limit);
     f("a_is_log", p.a_is_log), f("has_initial_states", p.has_initial_states);

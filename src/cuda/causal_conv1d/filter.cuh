@@ -1,0 +1,83 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/launch.h"
+#include "cuda/tile/element.cuh"
+#include "cuda/tile/math.cuh"
+#include "cuda/tile/sequences.cuh"
+#include "hiss/ops/causal_conv1d.h"
+
+// What the convolution's kernels share. Tokens are numbered in the order in which they are
+// consumed; input -1 is the newest row of initial_state.
+namespace hiss::cuda {
+
+struct Conv {
+  const void* x;
+  void* y;
+  const float *weight, *bias, *initial;
+  float* final;
+  int64_t batch, seqlen, dim, width;
+  int64_t x_stride[3], y_stride[3], weight_stride[2], bias_stride, initial_stride[3],
+      final_stride[3];
+  Sequences sequences;
+  bool reverse, silu;
+};
+
+inline Conv conv_of(const CausalConv1d::Args& a) {
+  Conv c{};
+  c.x = a.x.data, c.y = a.y.data;
+  c.weight = a.weight.as<float>(), c.bias = a.bias.as<float>();
+  c.initial = a.initial_state.as<float>(), c.final = a.final_state.as<float>();
+  c.batch = a.x.shape[0], c.seqlen = a.x.shape[1], c.dim = a.x.shape[2];
+  c.width = a.weight.shape[1];
+  for (int i = 0; i < 3; ++i) {
+    c.x_stride[i] = a.x.stride[i], c.y_stride[i] = a.y.stride[i];
+    c.initial_stride[i] = a.initial_state.stride[i], c.final_stride[i] = a.final_state.stride[i];
+  }
+  c.weight_stride[0] = a.weight.stride[0], c.weight_stride[1] = a.weight.stride[1];
+  c.bias_stride = a.bias.stride[0];
+  c.sequences = Sequences::of(a.cu_seqlens, c.batch, c.seqlen);
+  c.reverse = a.direction == Direction::kReverse, c.silu = a.activation == Activation::kSilu;
+  return c;
+}
+
+// Input i of a sequence, before its first token for negative i.
+template <class T>
+__device__ float input_at(const Conv& conv, const Span& span, int64_t i, int64_t channel) {
+  if (i < 0) {
+    const int64_t j = conv.width - 1 + i;
+    return conv.initial == nullptr
+               ? 0.0f
+               : conv.initial[span.s * conv.initial_stride[0] + j * conv.initial_stride[1] +
+                              channel * conv.initial_stride[2]];
+  }
+  const int64_t token = conv.reverse ? span.end - 1 - i : span.begin + i;
+  return to_float(static_cast<const T*>(
+      conv.x)[span.row * conv.x_stride[0] + token * conv.x_stride[1] + channel * conv.x_stride[2]]);
+}
+
+// final_state, a launch of its own: every read of initial_state is over, which may be its memory.
+// Row j comes from row j or a later one.
+template <class T>
+__global__ void store_final_state(const __grid_constant__ Conv conv) {
+  const int64_t item = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (item >= conv.sequences.nseq * conv.dim) return;
+  const Span span = conv.sequences.at(item / conv.dim);
+  const int64_t channel = item % conv.dim, history = conv.width - 1;
+  float* to = conv.final + span.s * conv.final_stride[0] + channel * conv.final_stride[2];
+  for (int64_t j = 0; j < history; ++j)
+    to[j * conv.final_stride[1]] =
+        input_at<T>(conv, span, span.end - span.begin - history + j, channel);
+}
+
+template <class T>
+Status launch_final_state(std::string_view kernel, const Conv& conv, cudaStream_t stream) {
+  const int64_t items = conv.final == nullptr ? 0 : conv.sequences.nseq * conv.dim;
+  if (items == 0 || conv.width == 1) return {};
+  store_final_state<T><<<static_cast<unsigned>(ceil_div(items, 256)), 256, 0, stream>>>(conv);
+  return launched(kernel);
+}
+
+}  // namespace hiss::cuda
