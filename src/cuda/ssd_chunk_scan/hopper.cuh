@@ -5,36 +5,15 @@
 
 #include <cstdint>
 
+#include "cuda/ssd_chunk_scan/hopper.h"
+#include "cuda/tile/element.cuh"
+#include "cuda/tile/math.cuh"
 #include "cuda/tile/tma.cuh"
 #include "cuda/tile/wgmma.cuh"
 
 namespace hiss::cuda::ssd {
 
-constexpr int kChunk = 64;          // tokens worked on at once
 constexpr int kTile = 64 * 64 * 2;  // bytes of 64 tokens by 64 elements
-constexpr int kMaxSegments = 8;     // of one sequence, the blocks of a cluster
-constexpr float kLog2e = 1.4426950408889634f;
-
-// The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
-struct HopperScan {
-  CUtensorMap x, b, c, z, y;
-  const void* dt;
-  int64_t dt_stride[3];
-  const float *A, *D, *dt_bias;
-  int64_t A_stride, D_stride[2], dt_bias_stride;
-  void* y_data;
-  int64_t y_stride[2];  // batch, seqlen
-  const float* initial;
-  float *final, *checkpoints;
-  int64_t initial_stride[3], final_stride[3], checkpoint_stride[4];
-  const void* cu_seqlens;
-  const int64_t* checkpoint_tokens;
-  int64_t cu_stride, checkpoint_token_stride, ncheckpoints, seqlen;
-  float* exchange;  // states between segments
-  float dt_min, dt_max;
-  int nheads, headdim, dstate, ngroups, pairs_per_group, segments;
-  bool dt_is_f32, cu_is_i64, softplus, a_is_log;
-};
 
 // Per head and chunk, what the decay makes of 64 tokens (s: log2 of the decay since the chunk's
 // start, this token included).
@@ -86,20 +65,10 @@ __device__ inline Place place_of(const HopperScan& k) {
   p.group = pair / k.pairs_per_group;
   p.pair = pair % k.pairs_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
-  p.first_head = 128 * p.pair / k.headdim;
-  int64_t begin = 0, end = k.seqlen;
-  p.row = p.sequence;
-  if (k.cu_seqlens) {
-    p.row = 0;
-    const auto at = [&](int64_t i) {
-      const int64_t v = k.cu_is_i64 ? static_cast<const int64_t*>(k.cu_seqlens)[i * k.cu_stride]
-                                    : static_cast<const int32_t*>(k.cu_seqlens)[i * k.cu_stride];
-      return v < 0 ? 0 : v > k.seqlen ? k.seqlen : v;
-    };
-    begin = at(p.sequence);
-    end = at(p.sequence + 1);
-    if (end < begin) end = begin;
-  }
+  p.first_head = kBlockRows * p.pair / k.headdim;
+  const Span span = k.sequences.at(p.sequence);
+  p.row = span.row;
+  const int64_t begin = span.begin, end = span.end;
   const int64_t chunks = (end - begin + kChunk - 1) / kChunk;
   const int64_t each = (chunks + k.segments - 1) / k.segments;
   const int64_t first = begin + p.rank * each * kChunk, last = first + each * kChunk;
@@ -148,7 +117,8 @@ struct Ring {
   }
 };
 
-__device__ __forceinline__ float exp2_fast(float v) {
+// exp2_fast without subnormal results, which products with them do not need.
+__device__ __forceinline__ float exp2_flushed(float v) {
   float r;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
   return r;

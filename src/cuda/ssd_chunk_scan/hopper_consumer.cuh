@@ -10,6 +10,7 @@
 namespace hiss::cuda::ssd {
 
 constexpr int kComputingWarps = 8;
+constexpr int kThreads = 384;  // a producing warpgroup and two computing ones
 
 // A thread's place in its warpgroup's tile: rows `row` and `row + 8`, columns 8 i + column + {0,1}.
 struct Lane {
@@ -108,7 +109,8 @@ __device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int
 
 // y = state C^T, in steps of 64 states.
 template <class T, class S, int n>
-__device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&rounded)[S::kPanels > 2 ? 1 : 2][4][4],
+__device__ __forceinline__ void read_state(float (&y)[32],
+                                           uint32_t (&rounded)[S::kPanels > 2 ? 1 : 2][4][4],
                                            const float (&state)[n], uint32_t stage) {
   constexpr int kBuffers = S::kPanels > 2 ? 1 : 2;
 #pragma unroll
@@ -142,7 +144,7 @@ __device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t we
                                               int warpgroup) {
   const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8];
   const float anchor = scalars.s[16 * l.warp];
-  const float f0 = exp2_fast(s0 - anchor), f1 = exp2_fast(s1 - anchor);
+  const float f0 = exp2_flushed(s0 - anchor), f1 = exp2_flushed(s1 - anchor);
   const float* before = scalars.before[max(l.warp - 1, 0)];
   uint32_t m[4][2];
 #pragma unroll
@@ -156,10 +158,10 @@ __device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t we
     } else if (j == l.warp) {
       const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
-      const float a = column <= l.row ? v[0] * (dt.x * exp2_fast(s0 - s.x)) : 0.0f;
-      const float b = column < l.row ? v[1] * (dt.y * exp2_fast(s0 - s.y)) : 0.0f;
-      const float c = column <= l.row + 8 ? v[2] * (dt.x * exp2_fast(s1 - s.x)) : 0.0f;
-      const float d = column < l.row + 8 ? v[3] * (dt.y * exp2_fast(s1 - s.y)) : 0.0f;
+      const float a = column <= l.row ? v[0] * (dt.x * exp2_flushed(s0 - s.x)) : 0.0f;
+      const float b = column < l.row ? v[1] * (dt.y * exp2_flushed(s0 - s.y)) : 0.0f;
+      const float c = column <= l.row + 8 ? v[2] * (dt.x * exp2_flushed(s1 - s.x)) : 0.0f;
+      const float d = column < l.row + 8 ? v[3] * (dt.y * exp2_flushed(s1 - s.y)) : 0.0f;
       m[j][0] = packed<T>(a, b);
       m[j][1] = packed<T>(c, d);
     } else {

@@ -23,7 +23,7 @@ struct Bench {
   int row_in_head;   // of its first row
   __device__ float* exchange(int rank) const {
     return k.exchange +
-           ((p.unit * (k.segments - 1) + rank) * 2 + warpgroup) * (S::kPanels * 64 / 2 + 1) * 128 +
+           ((p.unit * (k.segments - 1) + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
            threadIdx.x % 128;
   }
   __device__ const Scalars& scalars(int stage, int slot) const {
@@ -84,7 +84,7 @@ __device__ void gather_state(const Bench<S>& w, float (&state)[n]) {
   for (int i = 0; i < n; ++i) state[i] = from[i * 128];
   for (int rank = 1; rank < w.p.rank; ++rank) {
     from = w.exchange(rank);
-    const float decay = exp2_fast(from[n * 128]);
+    const float decay = exp2_flushed(from[n * 128]);
 #pragma unroll
     for (int i = 0; i < n; ++i) state[i] = state[i] * decay + from[i * 128];
   }
@@ -126,8 +126,8 @@ __device__ __forceinline__ void finish_rows(const float (&y)[32], const float (&
       float b = y[8 * j + 2 * i + 1] + skip[i % 2] * v.y;
       if constexpr (kZ) {
         const float2 g = unpacked<T>(z[i]);
-        a *= __fdividef(g.x, 1.0f + exp2_fast(-kLog2e * g.x));
-        b *= __fdividef(g.y, 1.0f + exp2_fast(-kLog2e * g.y));
+        a *= silu(g.x);
+        b *= silu(g.y);
       }
       if (faults.any) {
         const int token = 16 * j + 8 * (i / 2) + l.column;
@@ -152,8 +152,9 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     for (int i = 0; i < 2; ++i)
       skip[i] = k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]];
   const int slots =
-      min(S::kSlots, min(128 * w.p.pair + 127, w.p.heads_per_group * k.headdim - 1) / k.headdim -
-                         w.p.first_head + 1);
+      min(S::kSlots,
+          min(kBlockRows * (w.p.pair + 1) - 1, w.p.heads_per_group * k.headdim - 1) / k.headdim -
+              w.p.first_head + 1);
   float cb[16], y[32];
   w.stages.full[ring.stage.at].wait(ring.stage.phase);
   multiply_cb<T, S>(cb, w.stages.base + ring.stage.at * S::kStage, w.warpgroup);
@@ -242,7 +243,7 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
 }
 
 template <class T, int kN, int kHeads, bool kZ>
-__global__ __launch_bounds__(384, 1) void hopper_scan(const __grid_constant__ HopperScan k) {
+__global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant__ HopperScan k) {
   using S = Shared<kN, kHeads, kZ>;
   extern __shared__ char unaligned[];
   const uint32_t skip = -shared_address(unaligned) & 1023;
@@ -260,7 +261,7 @@ __global__ __launch_bounds__(384, 1) void hopper_scan(const __grid_constant__ Ho
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kComputingWarps);
     fence_barrier_init();
   }
-  for (int i = threadIdx.x; i < S::kWeights / 16; i += 384)
+  for (int i = threadIdx.x; i < S::kWeights / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();
   __syncthreads();

@@ -27,7 +27,7 @@ struct Rings {
 template <class S, bool kZ, bool kStateOnly>
 __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages,
                            Rings<S>& ring) {
-  const int x0 = p.group * p.heads_per_group * k.headdim + 128 * p.pair;
+  const int x0 = p.group * p.heads_per_group * k.headdim + kBlockRows * p.pair;
   const int row = static_cast<int>(p.row);
   const auto copy = [&](int64_t token) {
     TransferBarrier& full = stages.full[ring.stage.at];
@@ -38,9 +38,9 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
     stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
     full.arrive_expecting(kTiles * kTile);
     for (int i = 0; i < S::kPanels; ++i) {
-      load_tile(to + i * kTile, &k.b, &full, 64 * i, p.group, t, row);
+      load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
       if constexpr (!kStateOnly)
-        load_tile(to + S::kC + i * kTile, &k.c, &full, 64 * i, p.group, t, row);
+        load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
     }
     stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
     for (int i = 0; i < 2; ++i) {
@@ -56,14 +56,8 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
     for (Cutter cut(k, p); !cut.done(); cut.next(k)) copy(cut.t);
 }
 
-__device__ __forceinline__ float read_dt(const HopperScan& k, int64_t at, bool bf16) {
-  if (k.dt_is_f32) return static_cast<const float*>(k.dt)[at];
-  if (bf16) return __bfloat162float(static_cast<const __nv_bfloat16*>(k.dt)[at]);
-  return __half2float(static_cast<const __half*>(k.dt)[at]);
-}
-
 __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
-  if (k.softplus && v <= 20.0f) v = log1pf(__expf(v));
+  if (k.softplus) v = softplus(v);
   v = v < k.dt_min ? k.dt_min : v;
   return v > k.dt_max ? k.dt_max : v;
 }
@@ -80,16 +74,19 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
       head += p.group * p.heads_per_group;
       const float bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
       float rate = k.A[head * k.A_stride];
-      rate = (k.a_is_log ? -__expf(rate) : rate) * kLog2e;
+      rate = (k.a_is_log ? -__expf(rate) : rate) * kLog2E;
       float dt[2], s[2];
       const int64_t at = p.row * k.dt_stride[0] + t * k.dt_stride[1] + head * k.dt_stride[2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int token = 2 * lane + i;
         dt[i] = 0.0f;
-        if (token < length)
-          dt[i] = step_size(
-              k, read_dt(k, at + token * k.dt_stride[1], std::is_same_v<T, __nv_bfloat16>) + bias);
+        if (token < length) {
+          const int64_t from = at + token * k.dt_stride[1];
+          const float raw = k.dt_is_f32 ? static_cast<const float*>(k.dt)[from]
+                                        : to_float(static_cast<const T*>(k.dt)[from]);
+          dt[i] = step_size(k, raw + bias);
+        }
         s[i] = token < length ? dt[i] * rate : 0.0f;
       }
       s[1] += s[0];
@@ -109,14 +106,14 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
       for (int i = 0; i < 3; ++i) {
         const float anchor = __shfl_sync(~0u, s[0], 8 * (i + 1));
         if (lane < 8 * (i + 1))
-          reinterpret_cast<float2*>(to.before[i])[lane] = {dt[0] * exp2_fast(anchor - s[0]),
-                                                           dt[1] * exp2_fast(anchor - s[1])};
+          reinterpret_cast<float2*>(to.before[i])[lane] = {dt[0] * exp2_flushed(anchor - s[0]),
+                                                           dt[1] * exp2_flushed(anchor - s[1])};
       }
       reinterpret_cast<float2*>(to.s)[lane] = {s[0], s[1]};
       reinterpret_cast<float2*>(to.dt)[lane] = {dt[0], dt[1]};
-      reinterpret_cast<float2*>(to.to_end)[lane] = {dt[0] * exp2_fast(last - s[0]),
-                                                    dt[1] * exp2_fast(last - s[1])};
-      reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_fast(s[0]), exp2_fast(s[1])};
+      reinterpret_cast<float2*>(to.to_end)[lane] = {dt[0] * exp2_flushed(last - s[0]),
+                                                    dt[1] * exp2_flushed(last - s[1])};
+      reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_flushed(s[0]), exp2_flushed(s[1])};
     }
     __syncwarp();
     if (lane == 0) stages.full[ring.stage.at].arrive();
