@@ -40,6 +40,9 @@ namespace cuda {
 namespace causal_conv1d {
 extern const Kernel<CausalConv1d> any_view;
 }
+namespace ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> state_in_accumulators;
+}
 }  // namespace cuda
 #endif
 
@@ -107,6 +110,9 @@ std::span<const Kernel<SelectiveScan>* const> kernels<SelectiveScan>() {
 template <>
 std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::ssd_chunk_scan::state_in_accumulators,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::ssd_chunk_scan::state_in_registers,
     &cpu::avx2::ssd_chunk_scan::state_in_registers,

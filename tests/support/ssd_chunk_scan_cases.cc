@@ -144,6 +144,23 @@ void add_packed(CaseList<SsdChunkScan, Spec>& list) {
   });
 }
 
+// Sizes that matrix units take whole.
+void add_matrices(CaseList<SsdChunkScan, Spec>& list) {
+  const auto matrices = [](Spec& c) {
+    c.precision = Precision::kFast, c.dtype = DType::kBF16, c.headdim = c.dstate = 64;
+    c.seqlen = 100;
+  };
+  list.with("matrices", matrices);
+  list.with("matrices_no_options", [&](Spec& c) {
+    matrices(c), c.z = c.D = c.dt_bias = c.softplus = c.initial = c.final = false;
+    c.dt = uniform(0, 1);
+  });
+  list.with("matrices_headdim_80", [&](Spec& c) { matrices(c), c.headdim = 80; });
+  list.with("matrices_packed", [&](Spec& c) { matrices(c), c.lengths = {64, 0, 1, 65, 3}; });
+  list.with("matrices_checkpoints", [&](Spec& c) { matrices(c), c.checkpoints = {0, 62, 63, 99}; });
+  list.with("matrices_nan", [&](Spec& c) { matrices(c), c.special = NAN; });
+}
+
 }  // namespace
 
 template <>
@@ -178,6 +195,7 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   add_layouts(list);
   add_numbers(list);
   add_packed(list);
+  add_matrices(list);
   return list.take();
 }
 

@@ -87,22 +87,23 @@ __device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scale
   const float decay = scalars.from_start[kChunk - 1];
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] *= decay;
+  const uint64_t b = rows_are_products(stage, kTile);
   wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < 4; ++j)
-    wgmma<T, true>(state, scaled[j], rows_are_products(stage + j * 2048, kTile), 1);
+  for (int j = 0; j < 4; ++j) wgmma<T, true>(state, scaled[j], further(b, j * 2048), 1);
   wgmma_commit();
 }
 
 // cb = C B^T of a stage's chunk: all rows; of the columns, each warpgroup has every other eight.
 template <class T, class S>
 __device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int warpgroup) {
+  const uint64_t c = rows_are_outer(stage + S::kC);
+  const uint64_t b = rows_are_outer(stage + 1024 * warpgroup, 2048);
   wgmma_fence();
 #pragma unroll
   for (int j = 0; j < 4 * S::kPanels; ++j) {
-    const uint32_t at = stage + j / 4 * kTile + j % 4 * 32;
-    wgmma<T, false>(cb, rows_are_outer(at + S::kC), rows_are_outer(at + 1024 * warpgroup, 2048),
-                    j > 0);
+    const uint32_t at = j / 4 * kTile + j % 4 * 32;
+    wgmma<T, false>(cb, further(c, at), further(b, at), j > 0);
   }
   wgmma_commit();
 }
@@ -112,6 +113,7 @@ template <class T, class S, int n>
 __device__ __forceinline__ void read_state(float (&y)[32],
                                            uint32_t (&rounded)[S::kPanels > 2 ? 1 : 2][4][4],
                                            const float (&state)[n], uint32_t stage) {
+  const uint64_t c = rows_are_outer(stage + S::kC);
   constexpr int kBuffers = S::kPanels > 2 ? 1 : 2;
 #pragma unroll
   for (int panel = 0; panel < S::kPanels; ++panel) {
@@ -129,8 +131,8 @@ __device__ __forceinline__ void read_state(float (&y)[32],
     wgmma_fence();
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-      wgmma<T, false>(y, rounded[panel % kBuffers][j],
-                      rows_are_outer(stage + S::kC + panel * kTile + j * 32), panel + j > 0);
+      wgmma<T, false>(y, rounded[panel % kBuffers][j], further(c, panel * kTile + j * 32),
+                      panel + j > 0);
     wgmma_commit();
   }
 }

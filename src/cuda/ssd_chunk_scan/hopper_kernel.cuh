@@ -200,13 +200,13 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           masked[head][j][i] = kHeads == 1 || l.slot == l.first_slot + head ? x[j][i] : 0;
+    const uint64_t weights = rows_are_outer(w.weights + l.first_slot * kTile);
     wgmma_fence();
 #pragma unroll
     for (int head = 0; head < kHeads; ++head)
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        wgmma<T, false>(y, masked[head][j],
-                        rows_are_outer(w.weights + (l.first_slot + head) * kTile + 32 * j), 1);
+        wgmma<T, false>(y, masked[head][j], further(weights, head * kTile + 32 * j), 1);
     wgmma_commit();
     uint32_t scaled[4][4];
     update_state<T, S>(state, scaled, stage, tile, l, own, length);

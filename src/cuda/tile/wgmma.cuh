@@ -33,6 +33,11 @@ __device__ __forceinline__ uint64_t rows_are_products(uint32_t address, uint32_t
          (static_cast<uint64_t>(panel_bytes >> 4) << 16) | ((address & 0x3ffff) >> 4);
 }
 
+// The description of what lies `bytes` further.
+__device__ __forceinline__ uint64_t further(uint64_t description, uint32_t bytes) {
+  return description + (bytes >> 4);
+}
+
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
