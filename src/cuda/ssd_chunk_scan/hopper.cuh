@@ -49,23 +49,25 @@ struct Shared {
 
 // Which rows a block works on, and which tokens.
 struct Place {
-  int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
-  int pair, group, rank, first_head, heads_per_group;
-  int64_t unit;  // sequence and pair of tiles
+  int64_t sequence, row, begin, end;                    // row of the batch; tokens of this segment
+  int block, group, rank, first_head, heads_per_group;  // rank of the segment
+  int64_t unit;                                         // sequence and rows
+  uint32_t partner;                                     // in the cluster, of the same segment
+  int member;                                           // of the two that share B and C
 };
 
 __device__ inline Place place_of(const HopperScan& k) {
   Place p;
-  const int64_t unit = blockIdx.x / k.segments;
-  p.unit = unit;
-  p.rank = static_cast<int>(blockIdx.x % k.segments);
-  const int pairs = k.pairs_per_group * k.ngroups;
-  p.sequence = unit / pairs;
-  const int pair = static_cast<int>(unit % pairs);
-  p.group = pair / k.pairs_per_group;
-  p.pair = pair % k.pairs_per_group;
+  const int cluster = k.segments * k.share, at = static_cast<int>(blockIdx.x % cluster);
+  p.rank = at / k.share;
+  p.member = at % k.share;
+  p.unit = int64_t{blockIdx.x / cluster} * k.share + p.member;
+  const int blocks = k.blocks_per_group * k.ngroups;
+  p.sequence = p.unit / blocks;
+  p.group = static_cast<int>(p.unit % blocks) / k.blocks_per_group;
+  p.block = static_cast<int>(p.unit % blocks) % k.blocks_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
-  p.first_head = kBlockRows * p.pair / k.headdim;
+  p.first_head = min(kBlockRows * p.block / k.headdim, p.heads_per_group - 1);
   const Span span = k.sequences.at(p.sequence);
   p.row = span.row;
   const int64_t begin = span.begin, end = span.end;

@@ -35,7 +35,9 @@ struct HopperScan {
   int64_t checkpoint_token_stride, ncheckpoints;
   float* exchange;  // states between segments
   float dt_min, dt_max;
-  int nheads, headdim, dstate, ngroups, pairs_per_group, segments;
+  int nheads, headdim, dstate, ngroups, segments;
+  int blocks_per_group;  // a multiple of `share`
+  int share;             // 1 or 2: neighbouring blocks that load B and C together
   bool dt_is_f32, softplus, a_is_log;
 };
 

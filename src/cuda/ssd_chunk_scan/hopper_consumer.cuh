@@ -27,7 +27,7 @@ __device__ inline Lane lane_of(const HopperScan& k, const Place& p, int warpgrou
   l.lane = threadIdx.x % 32;
   l.row = 16 * l.warp + l.lane / 4;
   l.column = 2 * (l.lane % 4);
-  l.tile = 2 * p.pair + warpgroup;
+  l.tile = 2 * p.block + warpgroup;
   const int rows = p.heads_per_group * k.headdim, first = min(64 * l.tile, rows - 1);
   l.tile_row = 64 * l.tile + 16 * l.warp;
   l.stored = l.tile_row < rows;

@@ -31,6 +31,13 @@ struct Bench {
   }
 };
 
+// One lane of each warp: B, C and the scalars of a stage are done with.
+template <class S>
+__device__ __forceinline__ void release(const Bench<S>& w, int stage) {
+  w.stages.empty[stage].arrive();
+  if (w.k.share == 2) w.stages.empty[stage].arrive_at(rank_in_cluster() ^ 1);
+}
+
 template <class S, int n>
 __device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
   const HopperScan& k = w.k;
@@ -65,7 +72,7 @@ __device__ void walk_states(const Bench<S>& w, Rings<S>& ring, float (&state)[n]
     wgmma_wait<0>();
     pin(state);
     if (w.l.lane == 0) {
-      w.stages.empty[at].arrive();
+      release(w, at);
       w.stages.row_empty[ring.row.at].arrive();
     }
     ring.advance();
@@ -153,7 +160,7 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
       skip[i] = k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]];
   const int slots =
       min(S::kSlots,
-          min(kBlockRows * (w.p.pair + 1) - 1, w.p.heads_per_group * k.headdim - 1) / k.headdim -
+          min(kBlockRows * (w.p.block + 1) - 1, w.p.heads_per_group * k.headdim - 1) / k.headdim -
               w.p.first_head + 1);
   float cb[16], y[32];
   w.stages.full[ring.stage.at].wait(ring.stage.phase);
@@ -232,7 +239,7 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     wgmma_wait<0>();
     pin(state);
     pin(cb);
-    if (l.lane == 0) w.stages.empty[at].arrive();
+    if (l.lane == 0) release(w, at);
     if (checkpoint >= 0 && l.stored)
       store_state(state,
                   k.checkpoints + w.p.row * k.checkpoint_stride[0] +
@@ -256,7 +263,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
       stages.full[i].init(4);
-      stages.empty[i].init(kComputingWarps);
+      stages.empty[i].init(kComputingWarps * k.share);
     }
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kComputingWarps);
     fence_barrier_init();
@@ -264,7 +271,13 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
   for (int i = threadIdx.x; i < S::kWeights / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();
-  __syncthreads();
+  const bool in_cluster = k.segments * k.share > 1;
+  if (in_cluster) {
+    cluster_arrive();
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
 
   const Place p = place_of(k);
   const bool leads = p.rank + 1 < k.segments;  // others start from its end
@@ -280,13 +293,13 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
         copy_tiles<S, kZ, true>(k, p, stages, ring);
       __syncwarp();
     }
-    if (k.segments > 1) cluster_arrive();
+    if (in_cluster) cluster_arrive();
     if (warp > 0)
       make_scalars<T, S, false>(k, p, stages, ring, warp - 1, lane);
     else if (lane == 0)
       copy_tiles<S, kZ, false>(k, p, stages, ring);
     __syncwarp();
-    if (k.segments > 1) {
+    if (in_cluster) {
       cluster_wait();
       cluster_arrive();
       cluster_wait();
@@ -305,7 +318,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
                    (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4};
   float state[kN / 2];
   if (leads) walk_states<T>(w, ring, state);
-  if (k.segments > 1) {
+  if (in_cluster) {  // the states are there
     cluster_arrive();
     cluster_wait();
   }
@@ -313,9 +326,11 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
     begin_state(w, state);
   else
     gather_state(w, state);
-  if (k.segments > 1) cluster_arrive();  // initial states are read: they may be overwritten
   walk_outputs<T, S, kHeads, kZ>(w, ring, state);
-  if (k.segments > 1) cluster_wait();
+  if (in_cluster) {  // initial states are read and may be overwritten; nobody needs this memory
+    cluster_arrive();
+    cluster_wait();
+  }
   if (k.final && !leads && l.stored)
     store_state(state, k.final + p.sequence * k.final_stride[0] + w.head * k.final_stride[1],
                 k.final_stride[2], k.dstate, w.row_in_head, l);

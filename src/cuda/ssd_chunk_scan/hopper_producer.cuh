@@ -27,7 +27,7 @@ struct Rings {
 template <class S, bool kZ, bool kStateOnly>
 __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages,
                            Rings<S>& ring) {
-  const int x0 = p.group * p.heads_per_group * k.headdim + kBlockRows * p.pair;
+  const int x0 = p.group * p.heads_per_group * k.headdim + kBlockRows * p.block;
   const int row = static_cast<int>(p.row);
   const auto copy = [&](int64_t token) {
     TransferBarrier& full = stages.full[ring.stage.at];
@@ -37,10 +37,22 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
     constexpr int kTiles = 2 + S::kPanels * (kStateOnly ? 1 : 2) + (kZ && !kStateOnly ? 2 : 0);
     stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
     full.arrive_expecting(kTiles * kTile);
-    for (int i = 0; i < S::kPanels; ++i) {
-      load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
-      if constexpr (!kStateOnly)
-        load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
+    if (k.share == 1) {
+      for (int i = 0; i < S::kPanels; ++i) {
+        load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
+        if constexpr (!kStateOnly)
+          load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
+      }
+    } else {  // half of the tokens, for both
+      const auto both = static_cast<uint16_t>(3 << (rank_in_cluster() & ~1u));
+      const int token_here = t + kChunk / 2 * p.member;
+      const uint32_t half = to + kTile / 2 * p.member;
+      for (int i = 0; i < S::kPanels; ++i) {
+        load_tile_for(both, half + i * kTile, &k.B, &full, 64 * i, p.group, token_here, row);
+        if constexpr (!kStateOnly)
+          load_tile_for(both, half + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, token_here,
+                        row);
+      }
     }
     stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
     for (int i = 0; i < 2; ++i) {

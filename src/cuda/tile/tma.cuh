@@ -27,6 +27,17 @@ struct TransferBarrier {
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(this)) : "memory");
   }
+  // At the barrier that lies here in the memory of block `rank` of the cluster.
+  __device__ void arrive_at(uint32_t rank) {
+    asm volatile(
+        "{\n"
+        ".reg .b32 there;\n"
+        "mapa.shared::cluster.u32 there, %0, %1;\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+        "}\n" ::"r"(shared_address(this)),
+        "r"(rank)
+        : "memory");
+  }
   __device__ void arrive_expecting(uint32_t bytes) {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(this)),
@@ -78,6 +89,17 @@ __device__ __forceinline__ void load_tile(uint32_t to, const CUtensorMap* map,
       : "memory");
 }
 
+// To the same place of every block of the cluster whose bit is set, completing on its barrier.
+__device__ __forceinline__ void load_tile_for(uint16_t blocks, uint32_t to, const CUtensorMap* map,
+                                              TransferBarrier* barrier, int c0, int c1, int c2,
+                                              int c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes."
+      "multicast::cluster [%0], [%1, {%4, %5, %6, %7}], [%2], %3;" ::"r"(to),
+      "l"(map), "r"(shared_address(barrier)), "h"(blocks), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+      : "memory");
+}
+
 __device__ __forceinline__ void store_tile(const CUtensorMap* map, uint32_t from, int c0, int c1,
                                            int c2) {
   asm volatile(
@@ -102,6 +124,11 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+__device__ __forceinline__ uint32_t rank_in_cluster() {
+  uint32_t rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
