@@ -16,7 +16,7 @@ namespace hiss::cuda::ssd {
 
 constexpr int kChunk = 64;       // tokens worked on at once
 constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a block owns
-constexpr int kMaxSegments = 8;  // of one sequence: the blocks of a cluster
+constexpr int kMaxCluster = 8;   // blocks
 
 // The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
 struct HopperScan {
@@ -46,6 +46,7 @@ constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_d
 
 // Starts the kernel for dstate up to kN with its state in registers.
 template <int kN>
-cudaError_t launch_hopper(const HopperScan& scan, bool gate, int64_t blocks, cudaStream_t stream);
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t blocks,
+                          cudaStream_t stream);
 
 }  // namespace hiss::cuda::ssd

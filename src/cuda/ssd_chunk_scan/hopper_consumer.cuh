@@ -9,6 +9,9 @@
 // the state is the accumulator of 64 x kN, in registers from the first token to the last.
 namespace hiss::cuda::ssd {
 
+// Named barriers; 1 and 2 are the warpgroups'. Weights are read by warpgroup 0, and 1 (5).
+constexpr int kWeightsStored = 3, kWeightsRead = 4, kConverted = 6;
+
 constexpr int kComputingWarps = 8;
 constexpr int kThreads = 384;  // a producing warpgroup and two computing ones
 
@@ -44,10 +47,36 @@ __device__ __forceinline__ uint32_t slab(const Lane& l, int j) {
   return swizzled(16 * j + l.lane % 8 + (l.lane & 16) / 2, 2 * l.warp + (l.lane & 8) / 8);
 }
 
+// What is multiplied: F16 would overflow in the state and the weights.
+using Factor = __nv_bfloat16;
+
+template <class T>
+__device__ __forceinline__ uint32_t as_factors(uint32_t two) {
+  if constexpr (std::is_same_v<T, Factor>) return two;
+  const float2 v = unpacked<T>(two);
+  return packed<Factor>(v.x, v.y);
+}
+
+// B and C of a stage as factors, by both warpgroups.
+template <class T, class S>
+__device__ __forceinline__ void convert_tiles(char* stage, int tiles) {
+  if constexpr (std::is_same_v<T, Factor>) return;
+  for (int i = threadIdx.x - 128; i < tiles * kTile / 16; i += 256) {
+    uint4& piece = reinterpret_cast<uint4*>(stage)[i];
+    piece = {as_factors<T>(piece.x), as_factors<T>(piece.y), as_factors<T>(piece.z),
+             as_factors<T>(piece.w)};
+  }
+  fence_async_proxy();
+  named_barrier(kConverted, 256);
+}
+
 // 16 tokens of the warp's rows as an operand; tokens from `length` on read as zero.
+template <class T>
 __device__ __forceinline__ void load_rows(uint32_t (&x)[4], uint32_t tile, const Lane& l, int j,
                                           int length) {
   load_transposed(x, tile + slab(l, j));
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = as_factors<T>(x[i]);
   if (length == kChunk) return;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -75,13 +104,13 @@ __device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scale
                                              const Scalars& scalars, int length) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    load_rows(scaled[j], x, l, j, length);
+    load_rows<T>(scaled[j], x, l, j, length);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float2 w =
           *reinterpret_cast<const float2*>(&scalars.to_end[16 * j + 8 * (i / 2) + l.column]);
-      const float2 v = unpacked<T>(scaled[j][i]);
-      scaled[j][i] = packed<T>(v.x * w.x, v.y * w.y);
+      const float2 v = unpacked<Factor>(scaled[j][i]);
+      scaled[j][i] = packed<Factor>(v.x * w.x, v.y * w.y);
     }
   }
   const float decay = scalars.from_start[kChunk - 1];
@@ -90,12 +119,12 @@ __device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scale
   const uint64_t b = rows_are_products(stage, kTile);
   wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < 4; ++j) wgmma<T, true>(state, scaled[j], further(b, j * 2048), 1);
+  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, scaled[j], further(b, j * 2048), 1);
   wgmma_commit();
 }
 
 // cb = C B^T of a stage's chunk: all rows; of the columns, each warpgroup has every other eight.
-template <class T, class S>
+template <class S>
 __device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int warpgroup) {
   const uint64_t c = rows_are_outer(stage + S::kC);
   const uint64_t b = rows_are_outer(stage + 1024 * warpgroup, 2048);
@@ -103,13 +132,13 @@ __device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int
 #pragma unroll
   for (int j = 0; j < 4 * S::kPanels; ++j) {
     const uint32_t at = j / 4 * kTile + j % 4 * 32;
-    wgmma<T, false>(cb, further(c, at), further(b, at), j > 0);
+    wgmma<Factor, false>(cb, further(c, at), further(b, at), j > 0);
   }
   wgmma_commit();
 }
 
 // y = state C^T, in steps of 64 states.
-template <class T, class S, int n>
+template <class S, int n>
 __device__ __forceinline__ void read_state(float (&y)[32],
                                            uint32_t (&rounded)[S::kPanels > 2 ? 1 : 2][4][4],
                                            const float (&state)[n], uint32_t stage) {
@@ -126,13 +155,13 @@ __device__ __forceinline__ void read_state(float (&y)[32],
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = 32 * panel + 8 * j + 2 * i;
-        rounded[panel % kBuffers][j][i] = packed<T>(state[at], state[at + 1]);
+        rounded[panel % kBuffers][j][i] = packed<Factor>(state[at], state[at + 1]);
       }
     wgmma_fence();
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-      wgmma<T, false>(y, rounded[panel % kBuffers][j], further(c, panel * kTile + j * 32),
-                      panel + j > 0);
+      wgmma<Factor, false>(y, rounded[panel % kBuffers][j], further(c, panel * kTile + j * 32),
+                           panel + j > 0);
     wgmma_commit();
   }
 }
@@ -140,7 +169,6 @@ __device__ __forceinline__ void read_state(float (&y)[32],
 // The weights of tokens j <= i in token i, into shared memory: cb dt_j exp2(s_i - s_j). Blocks of
 // 16 above the diagonal are zero from the start; below it the exponential is a product of two
 // that are at most 1 when the state decays, by way of the row block's first token.
-template <class T>
 __device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t weights,
                                               const Lane& l, const Scalars& scalars,
                                               int warpgroup) {
@@ -155,8 +183,8 @@ __device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t we
     const float* v = &cb[4 * j];
     if (j < l.warp) {
       const float2 w = *reinterpret_cast<const float2*>(&before[column]);
-      m[j][0] = packed<T>(v[0] * (w.x * f0), v[1] * (w.y * f0));
-      m[j][1] = packed<T>(v[2] * (w.x * f1), v[3] * (w.y * f1));
+      m[j][0] = packed<Factor>(v[0] * (w.x * f0), v[1] * (w.y * f0));
+      m[j][1] = packed<Factor>(v[2] * (w.x * f1), v[3] * (w.y * f1));
     } else if (j == l.warp) {
       const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
@@ -164,8 +192,8 @@ __device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t we
       const float b = column < l.row ? v[1] * (dt.y * exp2_flushed(s0 - s.y)) : 0.0f;
       const float c = column <= l.row + 8 ? v[2] * (dt.x * exp2_flushed(s1 - s.x)) : 0.0f;
       const float d = column < l.row + 8 ? v[3] * (dt.y * exp2_flushed(s1 - s.y)) : 0.0f;
-      m[j][0] = packed<T>(a, b);
-      m[j][1] = packed<T>(c, d);
+      m[j][0] = packed<Factor>(a, b);
+      m[j][1] = packed<Factor>(c, d);
     } else {
       m[j][0] = m[j][1] = 0;
     }
@@ -187,25 +215,16 @@ struct Faults {
   int first[2] = {kChunk, kChunk};
 };
 
-template <class T>
-__device__ __forceinline__ bool not_finite(uint32_t half) {
-  constexpr uint32_t kExponent = std::is_same_v<T, __nv_bfloat16> ? 0x7f80 : 0x7c00;
-  return (half & kExponent) == kExponent;
-}
+__device__ __forceinline__ bool not_finite(uint32_t factor) { return (factor & 0x7f80) == 0x7f80; }
 
-template <class T>
 __device__ __forceinline__ Faults find_faults(uint32_t (&x)[4][4], const Lane& l) {
   Faults f;
   uint32_t sum = 0;
 #pragma unroll
   for (int j = 0; j < 4; ++j)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (std::is_same_v<T, __nv_bfloat16>)
-        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(x[j][i]), "r"(0));
-      else
-        asm("fma.rn.f16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(x[j][i]), "r"(0));
-    }
+    for (int i = 0; i < 4; ++i)
+      asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(x[j][i]), "r"(0));
   f.any = __any_sync(~0u, (sum & 0x7fff7fffu) != 0);
   if (!f.any) return f;
 #pragma unroll
@@ -213,11 +232,11 @@ __device__ __forceinline__ Faults find_faults(uint32_t (&x)[4][4], const Lane& l
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int token = 16 * j + 8 * (i / 2) + l.column;
-      if (not_finite<T>(x[j][i])) {
+      if (not_finite(x[j][i])) {
         f.first[i % 2] = min(f.first[i % 2], token);
         x[j][i] &= 0xffff0000u;
       }
-      if (not_finite<T>(x[j][i] >> 16)) {
+      if (not_finite(x[j][i] >> 16)) {
         f.first[i % 2] = min(f.first[i % 2], token + 1);
         x[j][i] &= 0xffffu;
       }

@@ -7,9 +7,6 @@
 
 namespace hiss::cuda::ssd {
 
-// Named barriers; 1 and 2 are the warpgroups'.
-constexpr int kWeightsStored = 3, kWeightsRead = 4;  // read: by warpgroup 0, and 1
-
 // What a computing thread knows besides its registers of data.
 template <class S>
 struct Bench {
@@ -62,6 +59,7 @@ __device__ void walk_states(const Bench<S>& w, Rings<S>& ring, float (&state)[n]
     const int length = w.p.end - t < kChunk ? static_cast<int>(w.p.end - t) : kChunk;
     const int at = ring.stage.at;
     w.stages.full[at].wait(ring.stage.phase);
+    convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels);
     if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
     const Scalars& scalars = w.scalars(at, w.l.slot);
     uint32_t scaled[4][4];
@@ -164,7 +162,8 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
               w.p.first_head + 1);
   float cb[16], y[32];
   w.stages.full[ring.stage.at].wait(ring.stage.phase);
-  multiply_cb<T, S>(cb, w.stages.base + ring.stage.at * S::kStage, w.warpgroup);
+  convert_tiles<T, S>(w.stages.memory + ring.stage.at * S::kStage, 2 * S::kPanels);
+  multiply_cb<S>(cb, w.stages.base + ring.stage.at * S::kStage, w.warpgroup);
   wgmma_wait<0>();
   pin(cb);
   int previous_row = -1;
@@ -176,16 +175,16 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
 
     uint32_t rounded[S::kPanels > 2 ? 1 : 2][4][4];
-    read_state<T, S>(y, rounded, state, stage);
+    read_state<S>(y, rounded, state, stage);
     if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
     for (int slot = 0; slot < slots; ++slot)
-      store_weights<T>(cb, w.weights + slot * kTile, l, w.scalars(at, slot), w.warpgroup);
+      store_weights(cb, w.weights + slot * kTile, l, w.scalars(at, slot), w.warpgroup);
     fence_async_proxy();
     if constexpr (S::kPanels > 2) wgmma_wait<0>();  // or too many registers are in use
     uint32_t x[4][4];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) load_rows(x[j], tile, l, j, length);
-    const Faults faults = find_faults<T>(x, l);
+    for (int j = 0; j < 4; ++j) load_rows<T>(x[j], tile, l, j, length);
+    const Faults faults = find_faults(x, l);
     wgmma_wait<0>();
     pin(y);
 #pragma unroll
@@ -213,7 +212,7 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     for (int head = 0; head < kHeads; ++head)
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        wgmma<T, false>(y, masked[head][j], further(weights, head * kTile + 32 * j), 1);
+        wgmma<Factor, false>(y, masked[head][j], further(weights, head * kTile + 32 * j), 1);
     wgmma_commit();
     uint32_t scaled[4][4];
     update_state<T, S>(state, scaled, stage, tile, l, own, length);
@@ -226,8 +225,11 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     cut.next(k);
     ring.advance();
     const bool more = !cut.done();
-    if (more) w.stages.full[ring.stage.at].wait(ring.stage.phase);
-    multiply_cb<T, S>(cb, more ? w.stages.base + ring.stage.at * S::kStage : stage, w.warpgroup);
+    if (more) {
+      w.stages.full[ring.stage.at].wait(ring.stage.phase);
+      convert_tiles<T, S>(w.stages.memory + ring.stage.at * S::kStage, 2 * S::kPanels);
+    }
+    multiply_cb<S>(cb, more ? w.stages.base + ring.stage.at * S::kStage : stage, w.warpgroup);
     wgmma_wait<2>();
     pin(y);
     if (more) named_arrive(kWeightsRead + w.warpgroup, 256);

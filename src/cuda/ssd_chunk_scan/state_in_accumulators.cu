@@ -30,49 +30,65 @@ constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulato
 
 int64_t padded(int64_t dstate) { return dstate <= 64 ? 64 : dstate <= 128 ? 128 : 256; }
 
-int64_t pairs_per_group(const SsdChunkScan::Problem& p) {
-  return ceil_div(p.nheads / p.ngroups * p.headdim, kBlockRows);
+// How a problem is laid on the chip.
+struct Grid {
+  int segments = 1, share = 1;
+  int64_t blocks_per_group = 0, units = 0;  // units: blocks of one segment
+  int64_t blocks() const { return units * segments; }
+};
+
+Grid grid_with(const SsdChunkScan::Problem& p, int segments, int share) {
+  Grid g{.segments = segments, .share = share};
+  g.blocks_per_group =
+      ceil_div(ceil_div(p.nheads / p.ngroups * p.headdim, kBlockRows), share) * share;
+  g.units = p.nseq * p.ngroups * g.blocks_per_group;
+  return g;
 }
 
-// Blocks that share no work, before segments.
-int64_t units(const SsdChunkScan::Problem& p) { return p.nseq * p.ngroups * pairs_per_group(p); }
+// The time it takes, in chunks of a block that shares nothing. A first pass over a chunk costs 0.4,
+// the start of a block as much as two, a second pass a few more. Clusters lie within 16
+// processors.
+double cost(const SsdChunkScan::Problem& p, const Grid& g, int num_sms) {
+  const int cluster = g.segments * g.share;
+  const int64_t at_once =
+      cluster == 1 ? num_sms : std::max(num_sms / 16, 1) * (16 / cluster) * cluster;
+  const int64_t tokens = p.packed ? ceil_div(p.seqlen, std::max<int64_t>(p.nseq, 1)) : p.seqlen;
+  const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), g.segments));
+  const auto waves = static_cast<double>(ceil_div(g.blocks(), std::max<int64_t>(at_once, 1)));
+  const double chunk = g.share == 1 ? 1.0 : 0.85;
+  return waves * (g.segments == 1 ? chunk * chunks + 2 : (chunk + 0.4) * chunks + 5);
+}
 
-// Into how many segments sequences are cut: the number that ends first. A chunk costs 1, and 0.4
-// more where a first pass is made; so do the start of a block (2) and of a second pass. Clusters
-// stay within 16 processors.
-int segments(const SsdChunkScan::Problem& p, int num_sms) {
-  const int64_t chunks =
-      ceil_div(ceil_div(p.seqlen, std::max<int64_t>(p.packed ? p.nseq : 1, 1)), kChunk);
-  int best = 1;
-  double best_cost = 0;
-  for (int n = 1; n <= kMaxSegments; ++n) {
-    const int64_t at_once = n == 1 ? num_sms : std::max(num_sms / 16, 1) * (16 / n);
-    const auto waves = static_cast<double>(ceil_div(units(p), std::max<int64_t>(at_once, 1)));
-    const auto each = static_cast<double>(ceil_div(chunks, n));
-    const double cost = waves * (n == 1 ? each + 2 : 1.4 * each + 5 + 0.3 * n);
-    if (n == 1 || cost < best_cost) best = n, best_cost = cost;
-  }
+Grid grid_of(const SsdChunkScan::Problem& p, int num_sms) {
+  Grid best = grid_with(p, 1, 1);
+  double best_cost = cost(p, best, num_sms);
+  for (int share = 1; share <= 2; ++share)
+    for (int segments = 1; segments * share <= kMaxCluster; ++segments) {
+      const Grid g = grid_with(p, segments, share);
+      if (const double c = cost(p, g, num_sms); c < best_cost) best = g, best_cost = c;
+    }
   return best;
 }
 
 Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (machine.cuda_sm != 90) return why::kDevice;
   if (p.precision != Precision::kFast) return why::kPrecision;
-  if (p.dtype != DType::kBF16) return why::kDtype;
+  if (p.dtype == DType::kF32) return why::kDtype;
   if (p.state_dtype != DType::kF32) return why::kStateDtype;
   if (!p.dense || !p.blocks_of_16) return why::kLayout;
   if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
   if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
   if (p.seqlen < 1) return why::kShort;
   constexpr int64_t kMost = int64_t{1} << 31;
-  if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
+  if (p.seqlen >= kMost || grid_with(p, kMaxCluster, 2).blocks() >= kMost ||
+      p.nheads * p.headdim >= kMost)
     return why::kLong;
   return {};
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int64_t handed_on = segments(p, machine.num_sms) - 1;
-  return static_cast<size_t>(units(p) * handed_on * 2 * exchange_floats(padded(p.dstate))) *
+  const Grid g = grid_of(p, machine.num_sms);
+  return static_cast<size_t>(g.units * (g.segments - 1) * 2 * exchange_floats(padded(p.dstate))) *
          sizeof(float);
 }
 
@@ -89,9 +105,9 @@ Encode tensor_map_encoder() {
   return reinterpret_cast<Encode>(function);
 }
 
-// Makes `map` copy boxes of 64 tokens by 64 elements of `view`: over (batch, seqlen, groups,
+// Makes `map` copy boxes of `tokens` by 64 elements of `view`: over (batch, seqlen, groups,
 // elements), or with `joined` over (batch, seqlen, groups * elements).
-bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
+bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined, int tokens) {
   static const Encode encoder = tensor_map_encoder();
   if (encoder == nullptr) return false;
   const auto bytes = [&](int axis) {
@@ -102,16 +118,18 @@ bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
   const auto size = [&](int axis) { return static_cast<cuuint64_t>(view.shape[axis]); };
   cuuint64_t sizes[4] = {size(3), size(2), size(1), size(0)};
   cuuint64_t strides[3] = {bytes(2), bytes(1), bytes(0)};
-  cuuint32_t box[4] = {64, 1, kChunk, 1}, steps[4] = {1, 1, 1, 1};
+  cuuint32_t box[4] = {64, 1, static_cast<cuuint32_t>(tokens), 1}, steps[4] = {1, 1, 1, 1};
   cuuint32_t rank = 4;
   if (joined) {
     rank = 3;
     sizes[0] = size(3) * size(2), sizes[1] = size(1), sizes[2] = size(0);
     strides[0] = bytes(1), strides[1] = bytes(0);
-    box[1] = kChunk, box[2] = 1;
+    box[1] = box[2], box[2] = 1;
   }
-  return encoder(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, const_cast<void*>(view.data), sizes,
-                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  const CUtensorMapDataType type = view.dtype == DType::kF16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                             : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  return encoder(&map, type, rank, const_cast<void*>(view.data), sizes, strides, box, steps,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
@@ -145,27 +163,27 @@ HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& 
   scan.dt_min = args.dt_min, scan.dt_max = args.dt_max;
   scan.nheads = static_cast<int>(p.nheads), scan.headdim = static_cast<int>(p.headdim);
   scan.dstate = static_cast<int>(p.dstate), scan.ngroups = static_cast<int>(p.ngroups);
-  scan.pairs_per_group = static_cast<int>(pairs_per_group(p));
   scan.softplus = p.dt_softplus, scan.a_is_log = p.a_is_log;
   return scan;
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
-  if (units(p) == 0) return {};
+  const Grid g = grid_of(p, this_machine().num_sms);
+  if (g.units == 0) return {};
   HopperScan scan = scan_of(args, p);
-  scan.segments = segments(p, this_machine().num_sms);
+  scan.segments = g.segments, scan.share = g.share;
+  scan.blocks_per_group = static_cast<int>(g.blocks_per_group);
   scan.exchange = reinterpret_cast<float*>(launch.workspace.data());
-  if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
-      !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
-      (p.has_z && !encode(scan.z, args.z, true)))
+  if (!encode(scan.x, args.x, true, kChunk) || !encode(scan.y, args.y, true, kChunk) ||
+      !encode(scan.B, args.B, false, kChunk / g.share) ||
+      !encode(scan.C, args.C, false, kChunk / g.share) ||
+      (p.has_z && !encode(scan.z, args.z, true, kChunk)))
     return Internal(std::string(kName) + ": the driver made no tensor map");
-  const int64_t blocks = units(p) * scan.segments;
-  const cudaStream_t stream = stream_of(launch);
   const auto launch_padded = padded(p.dstate) == 64    ? launch_hopper<64>
                              : padded(p.dstate) == 128 ? launch_hopper<128>
                                                        : launch_hopper<256>;
-  return device_status(kName, launch_padded(scan, p.has_z, blocks, stream));
+  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, g.blocks(), stream_of(launch)));
 }
 
 }  // namespace
