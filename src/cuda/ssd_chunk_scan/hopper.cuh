@@ -15,28 +15,34 @@ namespace hiss::cuda::ssd {
 
 constexpr int kTile = 64 * 64 * 2;  // bytes of 64 tokens by 64 elements
 
-// Per head and chunk, what the decay makes of 64 tokens (s: log2 of the decay since the chunk's
-// start, this token included).
+// What is multiplied: F16 would overflow in the state and the weights.
+using Factor = __nv_bfloat16;
+
+// Per head and chunk, what the decay makes of 64 tokens. s: log2 of the decay since the chunk's
+// start, this token included. Factors lie in pairs of tokens.
 struct Scalars {
   float s[kChunk], dt[kChunk];
-  float to_end[kChunk];      // dt exp2(s of the last token - s)
-  float from_start[kChunk];  // exp2(s)
-  float before[3][kChunk];   // dt exp2(s of token 16 (i + 1) - s), for earlier tokens
+  float from_start[kChunk];        // exp2(s)
+  uint32_t to_end[kChunk / 2];     // dt exp2(s of the last token - s)
+  uint32_t before[3][kChunk / 2];  // dt exp2(s of token 16 (i + 1) - s), for earlier tokens
+  uint32_t within[kChunk];         // exp2(s - s of token 16 floor(i / 16)), twice
+  float skip;                      // D of the head
+  float unused[3];
 };
 
 // Shared memory of a block, which owns two tiles of 64 rows (of all heads' rows) of a group.
-// kN: states, a multiple of 64; kHeads: heads with rows in one tile.
-template <int kN, int kHeads, bool kZ>
+// kN: states, a multiple of 64; kHeads: heads with rows in one tile; kOutputs: of the second pass.
+template <int kN, int kHeads, bool kZ, bool kOutputs>
 struct Shared {
   static constexpr int kPanels = kN / 64;
   static constexpr int kSlots = kHeads == 1 ? 2 : 4;  // heads with rows in the block
   // x and z, then y: a ring of its own, held until y is on its way.
   static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
   // B, C and the scalars: held until the state is up to date.
-  static constexpr int kC = kPanels * kTile, kScalars = 2 * kC;
+  static constexpr int kC = kPanels * kTile, kScalars = (kOutputs ? 2 : 1) * kC;
   static constexpr int kScalarBytes = kSlots * sizeof(Scalars);
   static constexpr int kStage = kScalars + (kScalarBytes + 1023) / 1024 * 1024;
-  static constexpr int kWeights = kSlots * kTile;
+  static constexpr int kWeights = kOutputs ? kSlots * kTile : 0;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + kRowStage);
   static constexpr int kStages = kFit < 4 ? kFit : 4;
@@ -49,25 +55,29 @@ struct Shared {
 
 // Which rows a block works on, and which tokens.
 struct Place {
-  int64_t sequence, row, begin, end;                    // row of the batch; tokens of this segment
-  int block, group, rank, first_head, heads_per_group;  // rank of the segment
-  int64_t unit;                                         // sequence and rows
-  uint32_t partner;                                     // in the cluster, of the same segment
-  int member;                                           // of the two that share B and C
+  int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
+  int64_t unit;                       // sequence and rows
+  int block, group, rank;             // rank of the segment
+  int first_head, slots;              // heads with rows in the block
+  int heads_per_group;
+  int member;  // of the two blocks that share B and C
 };
 
-__device__ inline Place place_of(const HopperScan& k) {
+// `here`: the segments that this launch works on, the first ones.
+__device__ inline Place place_of(const HopperScan& k, int here) {
   Place p;
-  const int cluster = k.segments * k.share, at = static_cast<int>(blockIdx.x % cluster);
-  p.rank = at / k.share;
-  p.member = at % k.share;
-  p.unit = int64_t{blockIdx.x / cluster} * k.share + p.member;
+  p.member = static_cast<int>(blockIdx.x % k.share);
+  const int64_t cluster = blockIdx.x / k.share;
+  p.rank = static_cast<int>(cluster % here);
+  p.unit = cluster / here * k.share + p.member;
   const int blocks = k.blocks_per_group * k.ngroups;
   p.sequence = p.unit / blocks;
   p.group = static_cast<int>(p.unit % blocks) / k.blocks_per_group;
   p.block = static_cast<int>(p.unit % blocks) % k.blocks_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
-  p.first_head = min(kBlockRows * p.block / k.headdim, p.heads_per_group - 1);
+  const int last_row = p.heads_per_group * k.headdim - 1;
+  p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
+  p.slots = min(kBlockRows * (p.block + 1) - 1, last_row) / k.headdim - p.first_head + 1;
   const Span span = k.sequences.at(p.sequence);
   p.row = span.row;
   const int64_t begin = span.begin, end = span.end;
@@ -79,14 +89,17 @@ __device__ inline Place place_of(const HopperScan& k) {
   return p;
 }
 
-// Cuts a segment into chunks: of kChunk tokens, shorter where a checkpoint or the end is.
+// Cuts a segment into chunks: of kChunk tokens, shorter at its end and, with kCheckpoints, where a
+// checkpoint is.
+template <bool kCheckpoints>
 struct Cutter {
   int64_t t, end, checkpoint = 0;
   int length = 0;
   bool at_checkpoint = false;
 
   __device__ Cutter(const HopperScan& k, const Place& p) : t(p.begin), end(p.end) {
-    while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
+    if constexpr (kCheckpoints)
+      while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
     measure(k);
   }
   __device__ int64_t token(const HopperScan& k) const {
@@ -101,11 +114,13 @@ struct Cutter {
   __device__ void measure(const HopperScan& k) {
     length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
     at_checkpoint = false;
-    if (checkpoint >= k.ncheckpoints) return;
-    const int64_t at = token(k);
-    if (at < t || at - t >= length) return;
-    length = static_cast<int>(at - t) + 1;
-    at_checkpoint = true;
+    if constexpr (kCheckpoints) {
+      if (checkpoint >= k.ncheckpoints) return;
+      const int64_t at = token(k);
+      if (at < t || at - t >= length) return;
+      length = static_cast<int>(at - t) + 1;
+      at_checkpoint = true;
+    }
   }
 };
 

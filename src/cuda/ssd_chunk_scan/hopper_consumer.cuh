@@ -47,9 +47,6 @@ __device__ __forceinline__ uint32_t slab(const Lane& l, int j) {
   return swizzled(16 * j + l.lane % 8 + (l.lane & 16) / 2, 2 * l.warp + (l.lane & 8) / 8);
 }
 
-// What is multiplied: F16 would overflow in the state and the weights.
-using Factor = __nv_bfloat16;
-
 template <class T>
 __device__ __forceinline__ uint32_t as_factors(uint32_t two) {
   if constexpr (std::is_same_v<T, Factor>) return two;
@@ -57,17 +54,24 @@ __device__ __forceinline__ uint32_t as_factors(uint32_t two) {
   return packed<Factor>(v.x, v.y);
 }
 
+__device__ __forceinline__ uint32_t times(uint32_t a, uint32_t b) {
+  uint32_t r;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+
 // B and C of a stage as factors, by both warpgroups.
 template <class T, class S>
 __device__ __forceinline__ void convert_tiles(char* stage, int tiles) {
-  if constexpr (std::is_same_v<T, Factor>) return;
-  for (int i = threadIdx.x - 128; i < tiles * kTile / 16; i += 256) {
-    uint4& piece = reinterpret_cast<uint4*>(stage)[i];
-    piece = {as_factors<T>(piece.x), as_factors<T>(piece.y), as_factors<T>(piece.z),
-             as_factors<T>(piece.w)};
+  if constexpr (!std::is_same_v<T, Factor>) {
+    for (int i = threadIdx.x - 128; i < tiles * kTile / 16; i += 256) {
+      uint4& piece = reinterpret_cast<uint4*>(stage)[i];
+      piece = {as_factors<T>(piece.x), as_factors<T>(piece.y), as_factors<T>(piece.z),
+               as_factors<T>(piece.w)};
+    }
+    fence_async_proxy();
+    named_barrier(kConverted, 256);
   }
-  fence_async_proxy();
-  named_barrier(kConverted, 256);
 }
 
 // 16 tokens of the warp's rows as an operand; tokens from `length` on read as zero.
@@ -89,10 +93,9 @@ __device__ __forceinline__ void load_rows(uint32_t (&x)[4], uint32_t tile, const
 template <class S>
 __device__ void clear_rows(char* b, int length, int warpgroup) {
   const int thread = threadIdx.x % 128;
-  for (int i = thread; i < S::kPanels * (kChunk - length) * 8; i += 128) {
-    const int row = length + i / 8 % (kChunk - length), panel = i / 8 / (kChunk - length);
-    *reinterpret_cast<uint4*>(b + panel * kTile + row * 128 + i % 8 * 16) = {};
-  }
+  for (int panel = 0; panel < S::kPanels; ++panel)
+    for (int row = length + thread / 8; row < kChunk; row += 16)
+      *reinterpret_cast<uint4*>(b + panel * kTile + row * 128 + thread % 8 * 16) = {};
   fence_async_proxy();
   named_barrier(1 + warpgroup, 128);
 }
@@ -106,12 +109,8 @@ __device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scale
   for (int j = 0; j < 4; ++j) {
     load_rows<T>(scaled[j], x, l, j, length);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 w =
-          *reinterpret_cast<const float2*>(&scalars.to_end[16 * j + 8 * (i / 2) + l.column]);
-      const float2 v = unpacked<Factor>(scaled[j][i]);
-      scaled[j][i] = packed<Factor>(v.x * w.x, v.y * w.y);
-    }
+    for (int i = 0; i < 4; ++i)
+      scaled[j][i] = times(scaled[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
   }
   const float decay = scalars.from_start[kChunk - 1];
 #pragma unroll
@@ -166,44 +165,61 @@ __device__ __forceinline__ void read_state(float (&y)[32],
   }
 }
 
-// The weights of tokens j <= i in token i, into shared memory: cb dt_j exp2(s_i - s_j). Blocks of
-// 16 above the diagonal are zero from the start; below it the exponential is a product of two
-// that are at most 1 when the state decays, by way of the row block's first token.
-__device__ __forceinline__ void store_weights(const float (&cb)[16], uint32_t weights,
-                                              const Lane& l, const Scalars& scalars,
-                                              int warpgroup) {
-  const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8];
-  const float anchor = scalars.s[16 * l.warp];
-  const float f0 = exp2_flushed(s0 - anchor), f1 = exp2_flushed(s1 - anchor);
-  const float* before = scalars.before[max(l.warp - 1, 0)];
+// cb rounded: of each block of 16 columns, rows `row` and `row + 8`.
+struct RoundedCb {
+  uint32_t at[4][2];
+};
+
+__device__ __forceinline__ RoundedCb rounded(const float (&cb)[16]) {
+  RoundedCb r;
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      r.at[j][i] = packed<Factor>(cb[4 * j + 2 * i], cb[4 * j + 2 * i + 1]);
+  return r;
+}
+
+// The weights of tokens j <= i in token i, for one head, into shared memory:
+// cb dt_j exp2(s_i - s_j), and D more where i is j. Blocks of 16 above the diagonal are zero from
+// the start; below it the exponential is a product of two that are at most 1 when the state
+// decays, by way of the row block's first token.
+__device__ __forceinline__ void store_weights(const float (&cb)[16], const RoundedCb& cb2,
+                                              uint32_t weights, const Lane& l,
+                                              const Scalars& scalars, int warpgroup) {
+  const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
+  const uint32_t f0 = scalars.within[l.row], f1 = scalars.within[l.row + 8];
+  const uint32_t* before = scalars.before[max(l.warp - 1, 0)];
+  const uint32_t to = weights + swizzled(16 * l.warp + l.lane % 16, 2 * (l.lane / 16) + warpgroup);
   uint32_t m[4][2];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int column = 16 * j + 8 * warpgroup + l.column;
-    const float* v = &cb[4 * j];
+    m[j][0] = m[j][1] = 0;
     if (j < l.warp) {
-      const float2 w = *reinterpret_cast<const float2*>(&before[column]);
-      m[j][0] = packed<Factor>(v[0] * (w.x * f0), v[1] * (w.y * f0));
-      m[j][1] = packed<Factor>(v[2] * (w.x * f1), v[3] * (w.y * f1));
+      const uint32_t w = before[column / 2];
+      m[j][0] = times(cb2.at[j][0], times(w, f0));
+      m[j][1] = times(cb2.at[j][1], times(w, f1));
     } else if (j == l.warp) {
       const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
-      const float a = column <= l.row ? v[0] * (dt.x * exp2_flushed(s0 - s.x)) : 0.0f;
-      const float b = column < l.row ? v[1] * (dt.y * exp2_flushed(s0 - s.y)) : 0.0f;
-      const float c = column <= l.row + 8 ? v[2] * (dt.x * exp2_flushed(s1 - s.x)) : 0.0f;
-      const float d = column < l.row + 8 ? v[3] * (dt.y * exp2_flushed(s1 - s.y)) : 0.0f;
-      m[j][0] = packed<Factor>(a, b);
-      m[j][1] = packed<Factor>(c, d);
-    } else {
-      m[j][0] = m[j][1] = 0;
+      const float* v = &cb[4 * j];
+      const auto weight = [&](float product, float step, float from, float to_s, int gap) {
+        const float w = product * (step * exp2_flushed(to_s - from));
+        return gap > 0 ? w : gap == 0 ? w + skip : 0.0f;
+      };
+      const int gap = l.row - column;
+      m[j][0] =
+          packed<Factor>(weight(v[0], dt.x, s.x, s0, gap), weight(v[1], dt.y, s.y, s0, gap - 1));
+      m[j][1] = packed<Factor>(weight(v[2], dt.x, s.x, s1, gap + 8),
+                               weight(v[3], dt.y, s.y, s1, gap + 7));
     }
   }
-  const uint32_t row = 16 * l.warp + l.lane % 16;
 #pragma unroll
   for (int j = 0; j < 4; j += 2) {
     if (j > l.warp) continue;
     const uint32_t r[4] = {m[j][0], m[j][1], m[j + 1][0], m[j + 1][1]};
-    store_matrices(weights + swizzled(row, 2 * (j + l.lane / 16) + warpgroup), r);
+    store_matrices(to ^ (32 * j), r);
   }
 }
 

@@ -18,13 +18,11 @@ struct Bench {
   uint32_t weights;  // of tokens in tokens, a tile for each head of the block
   int64_t head;      // of its rows, among all heads
   int row_in_head;   // of its first row
+  // Where the thread's part of what follows segment `rank - 1` is handed on.
   __device__ float* exchange(int rank) const {
     return k.exchange +
-           ((p.unit * (k.segments - 1) + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
+           ((p.unit * k.segments + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
            threadIdx.x % 128;
-  }
-  __device__ const Scalars& scalars(int stage, int slot) const {
-    return reinterpret_cast<const Scalars*>(stages.memory + stage * S::kStage + S::kScalars)[slot];
   }
 };
 
@@ -45,27 +43,38 @@ __device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
                k.initial_stride[2], k.dstate, w.row_in_head, w.l);
 }
 
-// The first pass over a segment that others follow: only its state, for them.
+template <class S, int n>
+__device__ __forceinline__ void hand_on(const Bench<S>& w, int rank, const float (&state)[n],
+                                        float decay) {
+  float* to = w.exchange(rank);
+#pragma unroll
+  for (int i = 0; i < n; ++i) to[i * 128] = state[i];
+  to[n * 128] = decay;
+}
+
+// The first pass over a segment that others follow: only its state, for them. The initial state
+// is handed on apart, because the second pass may overwrite it.
 template <class T, class S, int n>
-__device__ void walk_states(const Bench<S>& w, Rings<S>& ring, float (&state)[n]) {
+__device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
   if (w.p.rank == 0) {
     begin_state(w, state);
-  } else {
-#pragma unroll
-    for (int i = 0; i < n; ++i) state[i] = 0;
+    hand_on(w, 0, state, 0.0f);
   }
+#pragma unroll
+  for (int i = 0; i < n; ++i) state[i] = 0;
   float total = 0;
-  for (int64_t t = w.p.begin; t < w.p.end; t += kChunk) {
-    const int length = w.p.end - t < kChunk ? static_cast<int>(w.p.end - t) : kChunk;
+  Rings<S> ring;
+  for (Cutter<false> cut(w.k, w.p); !cut.done(); cut.next(w.k), ring.advance()) {
     const int at = ring.stage.at;
     w.stages.full[at].wait(ring.stage.phase);
     convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels);
-    if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
-    const Scalars& scalars = w.scalars(at, w.l.slot);
+    if (cut.length < kChunk)
+      clear_rows<S>(w.stages.memory + at * S::kStage, cut.length, w.warpgroup);
+    const Scalars& scalars = w.stages.scalars(at, w.l.slot);
     uint32_t scaled[4][4];
     update_state<T, S>(state, scaled, w.stages.base + at * S::kStage,
                        w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
-                       scalars, length);
+                       scalars, cut.length);
     total += scalars.s[kChunk - 1];
     wgmma_wait<0>();
     pin(state);
@@ -73,12 +82,8 @@ __device__ void walk_states(const Bench<S>& w, Rings<S>& ring, float (&state)[n]
       release(w, at);
       w.stages.row_empty[ring.row.at].arrive();
     }
-    ring.advance();
   }
-  float* to = w.exchange(w.p.rank);
-#pragma unroll
-  for (int i = 0; i < n; ++i) to[i * 128] = state[i];
-  to[n * 128] = total;
+  hand_on(w, w.p.rank + 1, state, total);
 }
 
 // The state at the beginning of a segment, from the earlier ones in their order.
@@ -87,7 +92,7 @@ __device__ void gather_state(const Bench<S>& w, float (&state)[n]) {
   const float* from = w.exchange(0);
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = from[i * 128];
-  for (int rank = 1; rank < w.p.rank; ++rank) {
+  for (int rank = 1; rank <= w.p.rank; ++rank) {
     from = w.exchange(rank);
     const float decay = exp2_flushed(from[n * 128]);
 #pragma unroll
@@ -114,52 +119,59 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
   }
 }
 
-// y = (y + D x) SiLU(z), rounded, in place of x.
+// y = (y + skip x) SiLU(z), rounded, in place of x.
 template <class T, bool kZ>
-__device__ __forceinline__ void finish_rows(const float (&y)[32], const float (&skip)[2],
-                                            const Faults& faults, uint32_t tile, uint32_t gate,
-                                            const Lane& l) {
+__device__ __forceinline__ void finish_rows(float (&y)[32], const float (&skip)[2],
+                                            const Faults& faults, uint32_t tile, const Lane& l) {
+  if (skip[0] != 0.0f || skip[1] != 0.0f) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      uint32_t x[4];
+      load_transposed(x, tile + slab(l, j));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float2 v = unpacked<T>(x[i]);
+        y[8 * j + 2 * i] += skip[i % 2] * v.x;
+        y[8 * j + 2 * i + 1] += skip[i % 2] * v.y;
+      }
+    }
+  }
+  if (faults.any) {
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+      if (i / 4 * 8 + l.column + i % 2 >= faults.first[i / 2 % 2]) y[i] = NAN;
+  }
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    uint32_t x[4], z[4], out[4];
-    load_transposed(x, tile + slab(l, j));
-    if constexpr (kZ) load_transposed(z, gate + slab(l, j));
+    uint32_t out[4];
+    if constexpr (kZ) {
+      uint32_t z[4];
+      load_transposed(z, tile + 2 * kTile + slab(l, j));
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 v = unpacked<T>(x[i]);
-      float a = y[8 * j + 2 * i] + skip[i % 2] * v.x;
-      float b = y[8 * j + 2 * i + 1] + skip[i % 2] * v.y;
-      if constexpr (kZ) {
-        const float2 g = unpacked<T>(z[i]);
-        a *= silu(g.x);
-        b *= silu(g.y);
+      for (int i = 0; i < 4; ++i) {
+        const float2 v = unpacked<T>(z[i]);
+        y[8 * j + 2 * i] *= silu(v.x);
+        y[8 * j + 2 * i + 1] *= silu(v.y);
       }
-      if (faults.any) {
-        const int token = 16 * j + 8 * (i / 2) + l.column;
-        if (token >= faults.first[i % 2]) a = NAN;
-        if (token + 1 >= faults.first[i % 2]) b = NAN;
-      }
-      out[i] = packed<T>(a, b);
     }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = packed<T>(y[8 * j + 2 * i], y[8 * j + 2 * i + 1]);
     store_transposed(tile + slab(l, j), out);
   }
 }
 
 // The whole of a segment, from the state before it.
 template <class T, class S, int kHeads, bool kZ, int n>
-__device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n]) {
+__device__ void walk_outputs(const Bench<S>& w, float (&state)[n]) {
   const HopperScan& k = w.k;
   const Lane& l = w.l;
-  Cutter cut(k, w.p);
+  Cutter<true> cut(k, w.p);
   if (cut.done()) return;
-  float skip[2] = {0, 0};
-  if (k.D)
+  Rings<S> ring;
+  float skip[2] = {0, 0};  // where D is not one number a head, which the weights include
+  if (k.D && k.D_stride[1] != 0)
     for (int i = 0; i < 2; ++i)
       skip[i] = k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]];
-  const int slots =
-      min(S::kSlots,
-          min(kBlockRows * (w.p.block + 1) - 1, w.p.heads_per_group * k.headdim - 1) / k.headdim -
-              w.p.first_head + 1);
   float cb[16], y[32];
   w.stages.full[ring.stage.at].wait(ring.stage.phase);
   convert_tiles<T, S>(w.stages.memory + ring.stage.at * S::kStage, 2 * S::kPanels);
@@ -171,16 +183,17 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
-    const Scalars& own = w.scalars(at, l.slot);
+    const Scalars& own = w.stages.scalars(at, l.slot);
     if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
 
-    uint32_t rounded[S::kPanels > 2 ? 1 : 2][4][4];
-    read_state<S>(y, rounded, state, stage);
-    if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
-    for (int slot = 0; slot < slots; ++slot)
-      store_weights(cb, w.weights + slot * kTile, l, w.scalars(at, slot), w.warpgroup);
-    fence_async_proxy();
+    uint32_t operand[S::kPanels > 2 ? 1 : 2][4][4];
+    read_state<S>(y, operand, state, stage);
     if constexpr (S::kPanels > 2) wgmma_wait<0>();  // or too many registers are in use
+    if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
+    const RoundedCb cb2 = rounded(cb);
+    for (int slot = 0; slot < w.p.slots; ++slot)
+      store_weights(cb, cb2, w.weights + slot * kTile, l, w.stages.scalars(at, slot), w.warpgroup);
+    fence_async_proxy();
     uint32_t x[4][4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) load_rows<T>(x[j], tile, l, j, length);
@@ -233,7 +246,7 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
     wgmma_wait<2>();
     pin(y);
     if (more) named_arrive(kWeightsRead + w.warpgroup, 256);
-    finish_rows<T, kZ>(y, skip, faults, tile, tile + S::kGate, l);
+    finish_rows<T, kZ>(y, skip, faults, tile, l);
     fence_async_proxy();
     named_barrier(1 + w.warpgroup, 128);
     store_output(w, tile, w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile, t,
@@ -251,12 +264,11 @@ __device__ void walk_outputs(const Bench<S>& w, Rings<S>& ring, float (&state)[n
   if (l.lane == 0 && l.warp == 0) wait_stores_read();
 }
 
-template <class T, int kN, int kHeads, bool kZ>
-__global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant__ HopperScan k) {
-  using S = Shared<kN, kHeads, kZ>;
+// Barriers, zeros above the diagonals, and the split into warps that copy and warps that compute.
+template <class T, class S, bool kZ, bool kOutputs, class Compute>
+__device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, Compute&& compute) {
   extern __shared__ char unaligned[];
-  const uint32_t skip = -shared_address(unaligned) & 1023;
-  char* memory = unaligned + skip;
+  char* memory = unaligned + (-shared_address(unaligned) & 1023);
   auto* barriers = reinterpret_cast<TransferBarrier*>(memory + S::kBarriers);
   char* rows = memory + S::kWeights + S::kStages * S::kStage;
   const Stages<S> stages{memory + S::kWeights,     rows,     shared_address(memory + S::kWeights),
@@ -264,7 +276,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
                          barriers + 2 * S::kStages};
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
-      stages.full[i].init(4);
+      stages.full[i].init(1 + p.slots);
       stages.empty[i].init(kComputingWarps * k.share);
     }
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kComputingWarps);
@@ -273,69 +285,58 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_scan(const __grid_constant
   for (int i = threadIdx.x; i < S::kWeights / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();
-  const bool in_cluster = k.segments * k.share > 1;
-  if (in_cluster) {
-    cluster_arrive();
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
+  __syncthreads();
+  if (k.share > 1) cluster_sync();  // nobody copies to a block that has not begun
 
-  const Place p = place_of(k);
-  const bool leads = p.rank + 1 < k.segments;  // others start from its end
-  Rings<S> ring;
   const int warpgroup = threadIdx.x / 128 - 1;
   if (warpgroup < 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 48;");
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (leads) {
-      if (warp > 0)
-        make_scalars<T, S, true>(k, p, stages, ring, warp - 1, lane);
-      else if (lane == 0)
-        copy_tiles<S, kZ, true>(k, p, stages, ring);
-      __syncwarp();
-    }
-    if (in_cluster) cluster_arrive();
     if (warp > 0)
-      make_scalars<T, S, false>(k, p, stages, ring, warp - 1, lane);
+      make_scalars<T, S, kOutputs>(k, p, stages, warp - 1, lane);
     else if (lane == 0)
-      copy_tiles<S, kZ, false>(k, p, stages, ring);
+      copy_tiles<S, kZ, kOutputs>(k, p, stages);
     __syncwarp();
-    if (in_cluster) {
-      cluster_wait();
-      cluster_arrive();
-      cluster_wait();
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    const Lane l = lane_of(k, p, warpgroup);
+    compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
+                     static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
+                     (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4});
+  }
+  if (k.share > 1) cluster_sync();  // or one that has ended
+}
+
+// First pass: the blocks of all segments but the last.
+template <class T, int kN, int kHeads>
+__global__ __launch_bounds__(kThreads, 1) void hopper_states(const __grid_constant__ HopperScan k) {
+  using S = Shared<kN, kHeads, false, false>;
+  release_next_launch();
+  run_block<T, S, false, false>(k, place_of(k, k.segments - 1), [](const Bench<S>& w) {
+    float state[kN / 2];
+    walk_states<T>(w, state);
+  });
+}
+
+// Second pass, or the only one.
+template <class T, int kN, int kHeads, bool kZ>
+__global__ __launch_bounds__(kThreads,
+                             1) void hopper_outputs(const __grid_constant__ HopperScan k) {
+  using S = Shared<kN, kHeads, kZ, true>;
+  run_block<T, S, kZ, true>(k, place_of(k, k.segments), [](const Bench<S>& w) {
+    float state[kN / 2];
+    if (w.k.segments == 1) {
+      begin_state(w, state);
+    } else {
+      wait_for_previous_launch();
+      gather_state(w, state);
     }
-    return;
-  }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-  const Lane l = lane_of(k, p, warpgroup);
-  const Bench<S> w{k,
-                   p,
-                   stages,
-                   l,
-                   warpgroup,
-                   shared_address(memory),
-                   static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
-                   (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4};
-  float state[kN / 2];
-  if (leads) walk_states<T>(w, ring, state);
-  if (in_cluster) {  // the states are there
-    cluster_arrive();
-    cluster_wait();
-  }
-  if (p.rank == 0)
-    begin_state(w, state);
-  else
-    gather_state(w, state);
-  walk_outputs<T, S, kHeads, kZ>(w, ring, state);
-  if (in_cluster) {  // initial states are read and may be overwritten; nobody needs this memory
-    cluster_arrive();
-    cluster_wait();
-  }
-  if (k.final && !leads && l.stored)
-    store_state(state, k.final + p.sequence * k.final_stride[0] + w.head * k.final_stride[1],
-                k.final_stride[2], k.dstate, w.row_in_head, l);
+    walk_outputs<T, S, kHeads, kZ>(w, state);
+    const HopperScan& k = w.k;
+    if (k.final && w.p.rank == k.segments - 1 && w.l.stored)
+      store_state(state, k.final + w.p.sequence * k.final_stride[0] + w.head * k.final_stride[1],
+                  k.final_stride[2], k.dstate, w.row_in_head, w.l);
+  });
 }
 
 }  // namespace hiss::cuda::ssd

@@ -7,40 +7,54 @@
 
 namespace hiss::cuda::ssd {
 
-template <class T, int kN, int kHeads, bool kZ>
-cudaError_t launch_instance(const HopperScan& scan, int64_t blocks, cudaStream_t stream) {
-  const auto kernel = hopper_scan<T, kN, kHeads, kZ>;
-  constexpr int kBytes = Shared<kN, kHeads, kZ>::kBytes;
+// `chained`: begins while the launch before it still runs.
+inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& scan, int64_t blocks,
+                               int shared_bytes, bool chained, cudaStream_t stream) {
   const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (error != cudaSuccess) return error;
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(scan.segments * scan.share), 1, 1};
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(scan.share), 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(kThreads);
-  config.dynamicSmemBytes = kBytes;
+  config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
   config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = chained ? 2 : 1;
   return cudaLaunchKernelEx(&config, kernel, scan);
 }
 
+template <class T, int kN, int kHeads, bool kZ>
+cudaError_t launch_instance(const HopperScan& scan, int64_t units, cudaStream_t stream) {
+  const bool two_passes = scan.segments > 1;
+  if (two_passes) {
+    const cudaError_t error =
+        launch_pass(hopper_states<T, kN, kHeads>, scan, units * (scan.segments - 1),
+                    Shared<kN, kHeads, false, false>::kBytes, false, stream);
+    if (error != cudaSuccess) return error;
+  }
+  return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, units * scan.segments,
+                     Shared<kN, kHeads, kZ, true>::kBytes, two_passes, stream);
+}
+
 template <class T, int kN>
-cudaError_t launch_typed(const HopperScan& scan, bool gate, int64_t blocks, cudaStream_t stream) {
+cudaError_t launch_typed(const HopperScan& scan, bool gate, int64_t units, cudaStream_t stream) {
   if (scan.headdim % 64 == 0)
-    return gate ? launch_instance<T, kN, 1, true>(scan, blocks, stream)
-                : launch_instance<T, kN, 1, false>(scan, blocks, stream);
-  return gate ? launch_instance<T, kN, 2, true>(scan, blocks, stream)
-              : launch_instance<T, kN, 2, false>(scan, blocks, stream);
+    return gate ? launch_instance<T, kN, 1, true>(scan, units, stream)
+                : launch_instance<T, kN, 1, false>(scan, units, stream);
+  return gate ? launch_instance<T, kN, 2, true>(scan, units, stream)
+              : launch_instance<T, kN, 2, false>(scan, units, stream);
 }
 
 template <int kN>
-cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t blocks,
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t units,
                           cudaStream_t stream) {
-  return dtype == DType::kF16 ? launch_typed<__half, kN>(scan, gate, blocks, stream)
-                              : launch_typed<__nv_bfloat16, kN>(scan, gate, blocks, stream);
+  return dtype == DType::kF16 ? launch_typed<__half, kN>(scan, gate, units, stream)
+                              : launch_typed<__nv_bfloat16, kN>(scan, gate, units, stream);
 }
 
 }  // namespace hiss::cuda::ssd

@@ -8,11 +8,17 @@
 // The producing warps: one starts the bulk copies, three turn dt into decays.
 namespace hiss::cuda::ssd {
 
+constexpr int kScalarWarps = 3;
+
 template <class S>
 struct Stages {
   char *memory, *row_memory;
   uint32_t base, row_base;  // the same, as shared addresses
   TransferBarrier *full, *empty, *row_empty;
+
+  __device__ Scalars& scalars(int stage, int slot) const {
+    return reinterpret_cast<Scalars*>(memory + stage * S::kStage + S::kScalars)[slot];
+  }
 };
 
 // Positions in both rings.
@@ -23,49 +29,46 @@ struct Rings {
   __device__ void advance() { stage.advance(), row.advance(); }
 };
 
-// One thread: the tiles of x, B, C and z for each chunk of the segment.
-template <class S, bool kZ, bool kStateOnly>
-__device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages,
-                           Rings<S>& ring) {
+// The tiles of B, and of C for outputs, at a chunk. Of two that share them, each loads half of the
+// tokens for both.
+template <class S, bool kOutputs>
+__device__ __forceinline__ void copy_shared_tiles(const HopperScan& k, const Place& p, uint32_t to,
+                                                  TransferBarrier& full, int token, int row) {
+  const int tokens = kChunk / k.share * p.member;
+  to += tokens * 128;
+  const auto both = static_cast<uint16_t>(3 << (rank_in_cluster() & ~1u));
+  for (int i = 0; i < S::kPanels; ++i)
+    for (int which = 0; which < (kOutputs ? 2 : 1); ++which) {
+      const CUtensorMap* map = which == 0 ? &k.B : &k.C;
+      const uint32_t panel = to + which * S::kC + i * kTile;
+      if (k.share == 1)
+        load_tile(panel, map, &full, 64 * i, p.group, token, row);
+      else
+        load_tile_for(both, panel, map, &full, 64 * i, p.group, token + tokens, row);
+    }
+}
+
+// One thread: the tiles for each chunk of the segment.
+template <class S, bool kZ, bool kOutputs>
+__device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages) {
   const int x0 = p.group * p.heads_per_group * k.headdim + kBlockRows * p.block;
   const int row = static_cast<int>(p.row);
-  const auto copy = [&](int64_t token) {
+  Rings<S> ring;
+  for (Cutter<kOutputs> cut(k, p); !cut.done(); cut.next(k), ring.advance()) {
     TransferBarrier& full = stages.full[ring.stage.at];
     const uint32_t to = stages.base + ring.stage.at * S::kStage;
     const uint32_t rows_to = stages.row_base + ring.row.at * S::kRowStage;
-    const int t = static_cast<int>(token);
-    constexpr int kTiles = 2 + S::kPanels * (kStateOnly ? 1 : 2) + (kZ && !kStateOnly ? 2 : 0);
+    const int t = static_cast<int>(cut.t);
+    constexpr int kTiles = 2 + S::kPanels * (kOutputs ? 2 : 1) + (kZ ? 2 : 0);
     stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
     full.arrive_expecting(kTiles * kTile);
-    if (k.share == 1) {
-      for (int i = 0; i < S::kPanels; ++i) {
-        load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
-        if constexpr (!kStateOnly)
-          load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
-      }
-    } else {  // half of the tokens, for both
-      const auto both = static_cast<uint16_t>(3 << (rank_in_cluster() & ~1u));
-      const int token_here = t + kChunk / 2 * p.member;
-      const uint32_t half = to + kTile / 2 * p.member;
-      for (int i = 0; i < S::kPanels; ++i) {
-        load_tile_for(both, half + i * kTile, &k.B, &full, 64 * i, p.group, token_here, row);
-        if constexpr (!kStateOnly)
-          load_tile_for(both, half + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, token_here,
-                        row);
-      }
-    }
+    copy_shared_tiles<S, kOutputs>(k, p, to, full, t, row);
     stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
     for (int i = 0; i < 2; ++i) {
       load_tile(rows_to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);
-      if constexpr (kZ && !kStateOnly)
-        load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
+      if constexpr (kZ) load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
     }
-    ring.advance();
-  };
-  if constexpr (kStateOnly)
-    for (int64_t t = p.begin; t < p.end; t += kChunk) copy(t);
-  else
-    for (Cutter cut(k, p); !cut.done(); cut.next(k)) copy(cut.t);
+  }
 }
 
 __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
@@ -74,68 +77,97 @@ __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
   return v > k.dt_max ? k.dt_max : v;
 }
 
-// One warp, two tokens a lane: the scalars of every third head of the block.
-template <class T, class S, bool kStateOnly>
-__device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages,
-                             Rings<S>& ring, int first_slot, int lane) {
-  const auto make = [&](int64_t t, int length) {
-    stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
-    for (int slot = first_slot; slot < S::kSlots; slot += 3) {
-      int head = p.first_head + slot;
-      if (head >= p.heads_per_group) break;
-      head += p.group * p.heads_per_group;
-      const float bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
-      float rate = k.A[head * k.A_stride];
-      rate = (k.a_is_log ? -__expf(rate) : rate) * kLog2E;
-      float dt[2], s[2];
-      const int64_t at = p.row * k.dt_stride[0] + t * k.dt_stride[1] + head * k.dt_stride[2];
+// Two tokens of a lane in one head and chunk, as read; tokens beyond the chunk are none.
+struct Steps {
+  int stage, slot, length;
+  uint32_t phase;
+  float raw[2], bias, rate, skip;
+};
+
+template <class T>
+__device__ __forceinline__ Steps read_steps(const HopperScan& k, const Place& p, int64_t t,
+                                            int lane, int slot) {
+  Steps d;
+  d.slot = slot;
+  const int head = p.group * p.heads_per_group + p.first_head + slot;
+  d.bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
+  d.rate = k.A[head * k.A_stride];
+  d.skip = k.D && k.D_stride[1] == 0 ? k.D[head * k.D_stride[0]] : 0.0f;
+  const int64_t from =
+      p.row * k.dt_stride[0] + (t + 2 * lane) * k.dt_stride[1] + head * k.dt_stride[2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int token = 2 * lane + i;
-        dt[i] = 0.0f;
-        if (token < length) {
-          const int64_t from = at + token * k.dt_stride[1];
-          const float raw = k.dt_is_f32 ? static_cast<const float*>(k.dt)[from]
-                                        : to_float(static_cast<const T*>(k.dt)[from]);
-          dt[i] = step_size(k, raw + bias);
-        }
-        s[i] = token < length ? dt[i] * rate : 0.0f;
-      }
-      s[1] += s[0];
-      float before = s[1];
+  for (int i = 0; i < 2; ++i) {
+    d.raw[i] = 0;
+    if (t + 2 * lane + i >= p.end) continue;
+    d.raw[i] = k.dt_is_f32 ? static_cast<const float*>(k.dt)[from + i * k.dt_stride[1]]
+                           : to_float(static_cast<const T*>(k.dt)[from + i * k.dt_stride[1]]);
+  }
+  return d;
+}
+
+template <bool kOutputs>
+__device__ __forceinline__ void write_scalars(const HopperScan& k, const Steps& d, int lane,
+                                              Scalars& to) {
+  const float rate = (k.a_is_log ? -exp2_fast(d.rate * kLog2E) : d.rate) * kLog2E;
+  float dt[2], s[2];
 #pragma unroll
-      for (int step = 1; step < 32; step *= 2) {
-        const float other = __shfl_up_sync(~0u, before, step);
-        if (lane >= step) before += other;
-      }
-      const float last = __shfl_sync(~0u, before, 31);
-      const float earlier = __shfl_up_sync(~0u, before, 1);
-      if (lane > 0) s[0] += earlier;
-      s[1] = before;
-      auto& to =
-          reinterpret_cast<Scalars*>(stages.memory + ring.stage.at * S::kStage + S::kScalars)[slot];
+  for (int i = 0; i < 2; ++i) {
+    dt[i] = 2 * lane + i < d.length ? step_size(k, d.raw[i] + d.bias) : 0.0f;
+    s[i] = 2 * lane + i < d.length ? dt[i] * rate : 0.0f;
+  }
+  float sum = s[0] + s[1];
 #pragma unroll
-      for (int i = 0; i < 3; ++i) {
-        const float anchor = __shfl_sync(~0u, s[0], 8 * (i + 1));
-        if (lane < 8 * (i + 1))
-          reinterpret_cast<float2*>(to.before[i])[lane] = {dt[0] * exp2_flushed(anchor - s[0]),
-                                                           dt[1] * exp2_flushed(anchor - s[1])};
-      }
-      reinterpret_cast<float2*>(to.s)[lane] = {s[0], s[1]};
-      reinterpret_cast<float2*>(to.dt)[lane] = {dt[0], dt[1]};
-      reinterpret_cast<float2*>(to.to_end)[lane] = {dt[0] * exp2_flushed(last - s[0]),
-                                                    dt[1] * exp2_flushed(last - s[1])};
-      reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_flushed(s[0]), exp2_flushed(s[1])};
-    }
-    __syncwarp();
-    if (lane == 0) stages.full[ring.stage.at].arrive();
-    ring.advance();
+  for (int step = 1; step < 32; step *= 2) {
+    const float other = __shfl_up_sync(~0u, sum, step);
+    if (lane >= step) sum += other;
+  }
+  const float last = __shfl_sync(~0u, sum, 31), earlier = __shfl_up_sync(~0u, sum, 1);
+  if (lane > 0) s[0] += earlier;
+  s[1] = sum;
+  reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_flushed(s[0]), exp2_flushed(s[1])};
+  to.to_end[lane] =
+      packed<Factor>(dt[0] * exp2_flushed(last - s[0]), dt[1] * exp2_flushed(last - s[1]));
+  if constexpr (!kOutputs) {
+    if (lane == 31) to.s[kChunk - 1] = last;
+    return;
+  }
+  reinterpret_cast<float2*>(to.s)[lane] = {s[0], s[1]};
+  reinterpret_cast<float2*>(to.dt)[lane] = {dt[0], dt[1]};
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    const float anchor = __shfl_sync(~0u, s[0], 8 * (i + 1));
+    to.before[i][lane] =
+        packed<Factor>(dt[0] * exp2_flushed(anchor - s[0]), dt[1] * exp2_flushed(anchor - s[1]));
+  }
+  const float anchor = __shfl_sync(~0u, s[0], lane & ~7);
+  const float a = exp2_flushed(s[0] - anchor), b = exp2_flushed(s[1] - anchor);
+  reinterpret_cast<uint2*>(to.within)[lane] = {packed<Factor>(a, a), packed<Factor>(b, b)};
+  if (lane == 0) to.skip = d.skip;
+}
+
+// One of the warps that take turns at the heads of the block, chunk after chunk. Reads ahead.
+template <class T, class S, bool kOutputs>
+__device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages, int turn,
+                             int lane) {
+  Rings<S> ring;
+  Cutter<kOutputs> cut(k, p);
+  int slot = turn;
+  const auto ahead = [&] {
+    for (; slot >= p.slots && !cut.done(); slot -= p.slots) cut.next(k), ring.advance();
+    if (cut.done()) return Steps{.stage = -1};
+    Steps d = read_steps<T>(k, p, cut.t, lane, slot);
+    d.stage = ring.stage.at, d.phase = ring.stage.phase, d.length = cut.length;
+    slot += kScalarWarps;
+    return d;
   };
-  if constexpr (kStateOnly)
-    for (int64_t t = p.begin; t < p.end; t += kChunk)
-      make(t, p.end - t < kChunk ? static_cast<int>(p.end - t) : kChunk);
-  else
-    for (Cutter cut(k, p); !cut.done(); cut.next(k)) make(cut.t, cut.length);
+  for (Steps next = ahead(); next.stage >= 0;) {
+    const Steps d = next;
+    next = ahead();
+    stages.empty[d.stage].wait(d.phase ^ 1);
+    write_scalars<kOutputs>(k, d, lane, stages.scalars(d.stage, d.slot));
+    __syncwarp();
+    if (lane == 0) stages.full[d.stage].arrive();
+  }
 }
 
 }  // namespace hiss::cuda::ssd
