@@ -16,7 +16,7 @@ namespace hiss::cuda::ssd {
 
 constexpr int kChunk = 64;       // tokens worked on at once
 constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a block owns
-constexpr int kMaxCluster = 8;   // blocks
+constexpr int kMaxSegments = 32;
 
 // The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
 struct HopperScan {
@@ -45,8 +45,9 @@ struct HopperScan {
 constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 128; }
 
 // Starts the kernel for dstate up to kN with its state in registers.
+// `units`: blocks of one segment.
 template <int kN>
-cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t blocks,
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t units,
                           cudaStream_t stream);
 
 }  // namespace hiss::cuda::ssd

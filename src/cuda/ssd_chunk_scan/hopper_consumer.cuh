@@ -100,25 +100,29 @@ __device__ void clear_rows(char* b, int length, int warpgroup) {
   named_barrier(1 + warpgroup, 128);
 }
 
-// state = state * decay + (x to_end)^T B
-template <class T, class S, int n>
-__device__ __forceinline__ void update_state(float (&state)[n], uint32_t (&scaled)[4][4],
-                                             uint32_t stage, uint32_t x, const Lane& l,
-                                             const Scalars& scalars, int length) {
+// x, each token times what is left of it at the end of the chunk.
+template <class T>
+__device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], uint32_t x, const Lane& l,
+                                           const Scalars& scalars, int length) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    load_rows<T>(scaled[j], x, l, j, length);
+    load_rows<T>(weighted[j], x, l, j, length);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      scaled[j][i] = times(scaled[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
+      weighted[j][i] = times(weighted[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
   }
-  const float decay = scalars.from_start[kChunk - 1];
+}
+
+// state = state decay + weighted B
+template <int n>
+__device__ __forceinline__ void update_state(float (&state)[n], float decay,
+                                             const uint32_t (&weighted)[4][4], uint32_t stage) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] *= decay;
   const uint64_t b = rows_are_products(stage, kTile);
   wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, scaled[j], further(b, j * 2048), 1);
+  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, weighted[j], further(b, j * 2048), 1);
   wgmma_commit();
 }
 

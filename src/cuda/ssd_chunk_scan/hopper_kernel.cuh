@@ -64,24 +64,36 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
   for (int i = 0; i < n; ++i) state[i] = 0;
   float total = 0;
   Rings<S> ring;
-  for (Cutter<false> cut(w.k, w.p); !cut.done(); cut.next(w.k), ring.advance()) {
+  Cutter<false> cut(w.k, w.p);
+  uint32_t weighted[4][4], next[4][4];
+  const auto prepare = [&](uint32_t(&to)[4][4]) {
     const int at = ring.stage.at;
+    char* stage = w.stages.memory + at * S::kStage;
     w.stages.full[at].wait(ring.stage.phase);
-    convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels);
-    if (cut.length < kChunk)
-      clear_rows<S>(w.stages.memory + at * S::kStage, cut.length, w.warpgroup);
+    convert_tiles<T, S>(stage, S::kPanels);
+    if (cut.length < kChunk) clear_rows<S>(stage, cut.length, w.warpgroup);
+    weigh_rows<T>(to, w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
+                  w.stages.scalars(at, w.l.slot), cut.length);
+  };
+  if (!cut.done()) prepare(weighted);
+  while (!cut.done()) {
+    const int at = ring.stage.at, row_at = ring.row.at;
     const Scalars& scalars = w.stages.scalars(at, w.l.slot);
-    uint32_t scaled[4][4];
-    update_state<T, S>(state, scaled, w.stages.base + at * S::kStage,
-                       w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
-                       scalars, cut.length);
     total += scalars.s[kChunk - 1];
+    update_state(state, scalars.from_start[kChunk - 1], weighted, w.stages.base + at * S::kStage);
+    cut.next(w.k);
+    ring.advance();
+    if (!cut.done()) prepare(next);
     wgmma_wait<0>();
     pin(state);
     if (w.l.lane == 0) {
       release(w, at);
-      w.stages.row_empty[ring.row.at].arrive();
+      w.stages.row_empty[row_at].arrive();
     }
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) weighted[j][i] = next[j][i];
   }
   hand_on(w, w.p.rank + 1, state, total);
 }
@@ -227,8 +239,9 @@ __device__ void walk_outputs(const Bench<S>& w, float (&state)[n]) {
       for (int j = 0; j < 4; ++j)
         wgmma<Factor, false>(y, masked[head][j], further(weights, head * kTile + 32 * j), 1);
     wgmma_commit();
-    uint32_t scaled[4][4];
-    update_state<T, S>(state, scaled, stage, tile, l, own, length);
+    uint32_t weighted[4][4];
+    weigh_rows<T>(weighted, tile, l, own, length);
+    update_state(state, own.from_start[kChunk - 1], weighted, stage);
 
     if constexpr (S::kPanels > 2) {  // x is to leave the registers
       wgmma_wait<1>();

@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The chunked scan on Hopper's matrix units, bulk copies in, bulk copies out, one launch.
+// The chunked scan on Hopper's matrix units, bulk copies in, bulk copies out.
 //
 // A block owns 128 rows (channels of neighbouring heads of a group) of one segment of a sequence.
 // One warpgroup copies tiles and makes decays; two compute, 64 rows each, with the state (rows by
@@ -12,9 +12,9 @@
 //   y^T = state C^T, decayed, + x^T W^T         the state, rounded, and x are operands in registers
 //   state = state decayed + (x dt decay)^T B
 //
-// Where sequences and rows are too few for the chip, a sequence is cut into segments, which form a
-// cluster: a first pass makes the states that they end with, a second the outputs. Bound by matrix
-// products and the second-level cache; docs/kernels/ssd_chunk_scan_sm90.md.
+// Where sequences and rows are too few for the chip, a sequence is cut into segments: a first
+// launch makes the states that they end with, a second the outputs.
+// docs/kernels/ssd_chunk_scan_sm90.md has the figures.
 
 #include <algorithm>
 
@@ -34,7 +34,6 @@ int64_t padded(int64_t dstate) { return dstate <= 64 ? 64 : dstate <= 128 ? 128 
 struct Grid {
   int segments = 1, share = 1;
   int64_t blocks_per_group = 0, units = 0;  // units: blocks of one segment
-  int64_t blocks() const { return units * segments; }
 };
 
 Grid grid_with(const SsdChunkScan::Problem& p, int segments, int share) {
@@ -45,25 +44,24 @@ Grid grid_with(const SsdChunkScan::Problem& p, int segments, int share) {
   return g;
 }
 
-// The time it takes, in chunks of a block that shares nothing. A first pass over a chunk costs 0.4,
-// the start of a block as much as two, a second pass a few more. Clusters lie within 16
-// processors.
+// The time it takes, in chunks of a block that shares nothing. The start of a block costs as much
+// as two, a first pass 0.4 a chunk, its hand-over as much as three.
 double cost(const SsdChunkScan::Problem& p, const Grid& g, int num_sms) {
-  const int cluster = g.segments * g.share;
-  const int64_t at_once =
-      cluster == 1 ? num_sms : std::max(num_sms / 16, 1) * (16 / cluster) * cluster;
   const int64_t tokens = p.packed ? ceil_div(p.seqlen, std::max<int64_t>(p.nseq, 1)) : p.seqlen;
   const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), g.segments));
-  const auto waves = static_cast<double>(ceil_div(g.blocks(), std::max<int64_t>(at_once, 1)));
-  const double chunk = g.share == 1 ? 1.0 : 0.85;
-  return waves * (g.segments == 1 ? chunk * chunks + 2 : (chunk + 0.4) * chunks + 5);
+  const auto waves = [&](int64_t blocks) {
+    return static_cast<double>(ceil_div(blocks, std::max(num_sms, 1)));
+  };
+  const double outputs = waves(g.units * g.segments) * (chunks * (g.share == 1 ? 1.0 : 0.85) + 2);
+  if (g.segments == 1) return outputs;
+  return outputs + waves(g.units * (g.segments - 1)) * (0.4 * chunks + 2) + 3;
 }
 
 Grid grid_of(const SsdChunkScan::Problem& p, int num_sms) {
   Grid best = grid_with(p, 1, 1);
   double best_cost = cost(p, best, num_sms);
   for (int share = 1; share <= 2; ++share)
-    for (int segments = 1; segments * share <= kMaxCluster; ++segments) {
+    for (int segments = 1; segments <= kMaxSegments; ++segments) {
       const Grid g = grid_with(p, segments, share);
       if (const double c = cost(p, g, num_sms); c < best_cost) best = g, best_cost = c;
     }
@@ -80,7 +78,7 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
   if (p.seqlen < 1) return why::kShort;
   constexpr int64_t kMost = int64_t{1} << 31;
-  if (p.seqlen >= kMost || grid_with(p, kMaxCluster, 2).blocks() >= kMost ||
+  if (p.seqlen >= kMost || grid_with(p, 1, 2).units * kMaxSegments >= kMost ||
       p.nheads * p.headdim >= kMost)
     return why::kLong;
   return {};
@@ -88,7 +86,8 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
   const Grid g = grid_of(p, machine.num_sms);
-  return static_cast<size_t>(g.units * (g.segments - 1) * 2 * exchange_floats(padded(p.dstate))) *
+  if (g.segments == 1) return 0;
+  return static_cast<size_t>(g.units * g.segments * 2 * exchange_floats(padded(p.dstate))) *
          sizeof(float);
 }
 
@@ -183,7 +182,7 @@ Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const auto launch_padded = padded(p.dstate) == 64    ? launch_hopper<64>
                              : padded(p.dstate) == 128 ? launch_hopper<128>
                                                        : launch_hopper<256>;
-  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, g.blocks(), stream_of(launch)));
+  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, g.units, stream_of(launch)));
 }
 
 }  // namespace
