@@ -303,7 +303,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
 
   const int warpgroup = threadIdx.x / 128 - 1;
   if (warpgroup < 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 48;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (warp > 0)
       make_scalars<T, S, kOutputs>(k, p, stages, warp - 1, lane);

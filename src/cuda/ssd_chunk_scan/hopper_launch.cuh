@@ -46,8 +46,9 @@ cudaError_t launch_typed(const HopperScan& scan, bool gate, int64_t units, cudaS
   if (scan.headdim % 64 == 0)
     return gate ? launch_instance<T, kN, 1, true>(scan, units, stream)
                 : launch_instance<T, kN, 1, false>(scan, units, stream);
-  return gate ? launch_instance<T, kN, 2, true>(scan, units, stream)
-              : launch_instance<T, kN, 2, false>(scan, units, stream);
+  if constexpr (fits(kN, 1, true))
+    if (gate) return launch_instance<T, kN, 2, true>(scan, units, stream);
+  return launch_instance<T, kN, 2, false>(scan, units, stream);
 }
 
 template <int kN>
