@@ -31,18 +31,23 @@ struct Scalars {
 };
 
 // Shared memory of a block, which owns two tiles of 64 rows (of all heads' rows) of a group.
-// kN: states, a multiple of 64; kHeads: heads with rows in one tile; kOutputs: of the second pass.
+// kN: states, a multiple of 64; kHeads: heads that may have rows in the block, above 2 where they
+// may meet in one tile; kOutputs: of the second pass.
 template <int kN, int kHeads, bool kZ, bool kOutputs>
 struct Shared {
-  static constexpr int kPanels = kN / 64;
-  static constexpr int kSlots = kHeads == 1 ? 2 : 4;  // heads with rows in the block
+  static constexpr int kPanels = kN / 64, kSlots = kHeads;
+  static constexpr bool kMixed = kHeads > 2;
+  // A third warpgroup makes the weights, where its registers can be spared.
+  static constexpr bool kWeigher = kOutputs && kN <= 128;
+  static constexpr int kThreads = kWeigher ? 512 : 384;
   // x and z, then y: a ring of its own, held until y is on its way.
   static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
   // B, C and the scalars: held until the state is up to date.
   static constexpr int kC = kPanels * kTile, kScalars = (kOutputs ? 2 : 1) * kC;
   static constexpr int kScalarBytes = kSlots * sizeof(Scalars);
   static constexpr int kStage = kScalars + (kScalarBytes + 1023) / 1024 * 1024;
-  static constexpr int kWeights = kOutputs ? kSlots * kTile : 0;
+  static constexpr int kWeightStages = !kOutputs ? 0 : kWeigher && kHeads < 4 ? 2 : 1;
+  static constexpr int kWeightStage = kSlots * kTile, kWeights = kWeightStages * kWeightStage;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + kRowStage);
   static constexpr int kStages = kFit < 4 ? kFit : 4;

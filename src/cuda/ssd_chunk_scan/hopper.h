@@ -44,9 +44,9 @@ struct HopperScan {
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.
 constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 128; }
 
-// Whether the tiles of two stages fit in shared memory: not those of many heads, long states and z.
-constexpr bool fits(int64_t padded_dstate, int64_t headdim, bool gate) {
-  return padded_dstate <= 128 || headdim % 64 == 0 || !gate;
+// Long states leave no registers for tiles where heads meet.
+constexpr bool fits(int64_t padded_dstate, int64_t headdim) {
+  return padded_dstate <= 128 || headdim % 64 == 0;
 }
 
 // Starts the kernel for dstate up to kN with its state in registers.

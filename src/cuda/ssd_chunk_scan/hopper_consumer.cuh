@@ -12,16 +12,15 @@ namespace hiss::cuda::ssd {
 // Named barriers; 1 and 2 are the warpgroups'. Weights are read by warpgroup 0, and 1 (5).
 constexpr int kWeightsStored = 3, kWeightsRead = 4, kConverted = 6;
 
-constexpr int kComputingWarps = 8;
-constexpr int kThreads = 384;  // a producing warpgroup and two computing ones
+constexpr int kRowWarps = 8;  // that hold the state
 
 // A thread's place in its warpgroup's tile: rows `row` and `row + 8`, columns 8 i + column + {0,1}.
 struct Lane {
   int warp, lane, row, column;
-  int tile_row;                 // of the warp's first row, among the group's rows
-  int head, slot;               // of the warp's rows: in the group, among the block's heads
-  bool stored;                  // the warp's rows exist
-  int tile, first_slot, heads;  // of the warpgroup: its tile; heads with rows in it
+  int tile_row;    // of the warp's first row, among the group's rows
+  int head, slot;  // of the warp's rows: in the group, among the block's heads
+  bool stored;     // the warp's rows exist
+  int tile;        // of the warpgroup
 };
 
 __device__ inline Lane lane_of(const HopperScan& k, const Place& p, int warpgroup) {
@@ -31,13 +30,11 @@ __device__ inline Lane lane_of(const HopperScan& k, const Place& p, int warpgrou
   l.row = 16 * l.warp + l.lane / 4;
   l.column = 2 * (l.lane % 4);
   l.tile = 2 * p.block + warpgroup;
-  const int rows = p.heads_per_group * k.headdim, first = min(64 * l.tile, rows - 1);
+  const int rows = p.heads_per_group * k.headdim;
   l.tile_row = 64 * l.tile + 16 * l.warp;
   l.stored = l.tile_row < rows;
   l.head = min(l.tile_row, rows - 1) / k.headdim;
   l.slot = l.head - p.first_head;
-  l.first_slot = first / k.headdim - p.first_head;
-  l.heads = min(64 * l.tile + 63, rows - 1) / k.headdim - p.first_head - l.first_slot + 1;
   return l;
 }
 
@@ -60,17 +57,17 @@ __device__ __forceinline__ uint32_t times(uint32_t a, uint32_t b) {
   return r;
 }
 
-// B and C of a stage as factors, by both warpgroups.
+// The first `tiles` of a stage as factors, by `threads` threads from `first` on.
 template <class T, class S>
-__device__ __forceinline__ void convert_tiles(char* stage, int tiles) {
+__device__ __forceinline__ void convert_tiles(char* stage, int tiles, int first, int threads) {
   if constexpr (!std::is_same_v<T, Factor>) {
-    for (int i = threadIdx.x - 128; i < tiles * kTile / 16; i += 256) {
+    for (int i = threadIdx.x - first; i < tiles * kTile / 16; i += threads) {
       uint4& piece = reinterpret_cast<uint4*>(stage)[i];
       piece = {as_factors<T>(piece.x), as_factors<T>(piece.y), as_factors<T>(piece.z),
                as_factors<T>(piece.w)};
     }
     fence_async_proxy();
-    named_barrier(kConverted, 256);
+    named_barrier(kConverted, threads);
   }
 }
 
@@ -126,11 +123,12 @@ __device__ __forceinline__ void update_state(float (&state)[n], float decay,
   wgmma_commit();
 }
 
-// cb = C B^T of a stage's chunk: all rows; of the columns, each warpgroup has every other eight.
-template <class S>
-__device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int warpgroup) {
+// cb = C B^T of a stage's chunk: all rows, and all columns or, of two warpgroups, every other
+// eight from `first` on.
+template <class S, int n>
+__device__ __forceinline__ void multiply_cb(float (&cb)[n], uint32_t stage, int first) {
   const uint64_t c = rows_are_outer(stage + S::kC);
-  const uint64_t b = rows_are_outer(stage + 1024 * warpgroup, 2048);
+  const uint64_t b = rows_are_outer(stage + 128 * first, n == 32 ? 1024 : 2048);
   wgmma_fence();
 #pragma unroll
   for (int j = 0; j < 4 * S::kPanels; ++j) {
@@ -140,90 +138,95 @@ __device__ __forceinline__ void multiply_cb(float (&cb)[16], uint32_t stage, int
   wgmma_commit();
 }
 
-// y = state C^T, in steps of 64 states.
-template <class S, int n>
-__device__ __forceinline__ void read_state(float (&y)[32],
-                                           uint32_t (&rounded)[S::kPanels > 2 ? 1 : 2][4][4],
+// y = state C^T, in steps of as many states as there are registers for.
+template <class S, int n, int kSteps>
+__device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&operand)[kSteps][4],
                                            const float (&state)[n], uint32_t stage) {
   const uint64_t c = rows_are_outer(stage + S::kC);
-  constexpr int kBuffers = S::kPanels > 2 ? 1 : 2;
 #pragma unroll
-  for (int panel = 0; panel < S::kPanels; ++panel) {
-    if (S::kPanels > 2 && panel >= 1) {
+  for (int first = 0; first < 4 * S::kPanels; first += kSteps) {
+    if (first > 0) {
       wgmma_wait<0>();
       pin(y);
     }
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
+    for (int j = 0; j < kSteps; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int at = 32 * panel + 8 * j + 2 * i;
-        rounded[panel % kBuffers][j][i] = packed<Factor>(state[at], state[at + 1]);
+        const int at = 8 * (first + j) + 2 * i;
+        operand[j][i] = packed<Factor>(state[at], state[at + 1]);
       }
     wgmma_fence();
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-      wgmma<Factor, false>(y, rounded[panel % kBuffers][j], further(c, panel * kTile + j * 32),
-                           panel + j > 0);
+    for (int j = 0; j < kSteps; ++j) {
+      const int step = first + j;
+      wgmma<Factor, false>(y, operand[j], further(c, step / 4 * kTile + step % 4 * 32), step > 0);
+    }
     wgmma_commit();
   }
 }
 
-// cb rounded: of each block of 16 columns, rows `row` and `row + 8`.
-struct RoundedCb {
-  uint32_t at[4][2];
-};
-
-__device__ __forceinline__ RoundedCb rounded(const float (&cb)[16]) {
-  RoundedCb r;
+// Neighbouring elements of cb rounded, as operands.
+template <int n>
+__device__ __forceinline__ void round_cb(uint32_t (&to)[n / 2], const float (&cb)[n]) {
 #pragma unroll
-  for (int j = 0; j < 4; ++j)
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      r.at[j][i] = packed<Factor>(cb[4 * j + 2 * i], cb[4 * j + 2 * i + 1]);
-  return r;
+  for (int i = 0; i < n / 2; ++i) to[i] = packed<Factor>(cb[2 * i], cb[2 * i + 1]);
 }
 
-// The weights of tokens j <= i in token i, for one head, into shared memory:
-// cb dt_j exp2(s_i - s_j), and D more where i is j. Blocks of 16 above the diagonal are zero from
-// the start; below it the exponential is a product of two that are at most 1 when the state
-// decays, by way of the row block's first token.
-__device__ __forceinline__ void store_weights(const float (&cb)[16], const RoundedCb& cb2,
+// On the diagonal: cb dt_j exp2(s_i - s_j), and D more where i is j; nothing for j > i.
+__device__ __forceinline__ float diagonal(float cb, float dt, float s_j, float s_i, int gap,
+                                          float skip) {
+  const float w = cb * (dt * exp2_flushed(s_i - s_j));
+  return gap > 0 ? w : gap == 0 ? w + skip : 0.0f;
+}
+
+// The weights of tokens j <= i in token i, for one head, into shared memory. Blocks of 16 above the
+// diagonal are zero from the start; below it the exponential is a product of two that are at most
+// 1 when the state decays, by way of the row block's first token. cb has all columns or every
+// other eight from `first` on.
+template <int n>
+__device__ __forceinline__ void store_weights(const float (&cb)[n], const uint32_t (&cb2)[n / 2],
                                               uint32_t weights, const Lane& l,
-                                              const Scalars& scalars, int warpgroup) {
+                                              const Scalars& scalars, int first) {
+  constexpr int kHalves = n / 16;  // of a block of 16 columns
   const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
   const uint32_t f0 = scalars.within[l.row], f1 = scalars.within[l.row + 8];
   const uint32_t* before = scalars.before[max(l.warp - 1, 0)];
-  const uint32_t to = weights + swizzled(16 * l.warp + l.lane % 16, 2 * (l.lane / 16) + warpgroup);
-  uint32_t m[4][2];
+  uint32_t m[4][kHalves][2];
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const int column = 16 * j + 8 * warpgroup + l.column;
-    m[j][0] = m[j][1] = 0;
-    if (j < l.warp) {
-      const uint32_t w = before[column / 2];
-      m[j][0] = times(cb2.at[j][0], times(w, f0));
-      m[j][1] = times(cb2.at[j][1], times(w, f1));
-    } else if (j == l.warp) {
-      const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
-      const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
-      const float* v = &cb[4 * j];
-      const auto weight = [&](float product, float step, float from, float to_s, int gap) {
-        const float w = product * (step * exp2_flushed(to_s - from));
-        return gap > 0 ? w : gap == 0 ? w + skip : 0.0f;
-      };
-      const int gap = l.row - column;
-      m[j][0] =
-          packed<Factor>(weight(v[0], dt.x, s.x, s0, gap), weight(v[1], dt.y, s.y, s0, gap - 1));
-      m[j][1] = packed<Factor>(weight(v[2], dt.x, s.x, s1, gap + 8),
-                               weight(v[3], dt.y, s.y, s1, gap + 7));
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const int column = 16 * j + 8 * half + first + l.column, at = kHalves * j + half;
+      auto& to = m[j][half];
+      to[0] = to[1] = 0;
+      if (j < l.warp) {
+        const uint32_t w = before[column / 2];
+        to[0] = times(cb2[2 * at], times(w, f0));
+        to[1] = times(cb2[2 * at + 1], times(w, f1));
+      } else if (j == l.warp) {
+        const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
+        const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
+        const float* v = &cb[4 * at];
+        const int gap = l.row - column;
+        if (kHalves == 1 || half == 0)
+          to[0] = packed<Factor>(diagonal(v[0], dt.x, s.x, s0, gap, skip),
+                                 diagonal(v[1], dt.y, s.y, s0, gap - 1, skip));
+        to[1] = packed<Factor>(diagonal(v[2], dt.x, s.x, s1, gap + 8, skip),
+                               diagonal(v[3], dt.y, s.y, s1, gap + 7, skip));
+      }
     }
-  }
+  const int row = 16 * l.warp + l.lane % 16;
 #pragma unroll
-  for (int j = 0; j < 4; j += 2) {
+  for (int j = 0; j < 4; j += 3 - kHalves) {
     if (j > l.warp) continue;
-    const uint32_t r[4] = {m[j][0], m[j][1], m[j + 1][0], m[j + 1][1]};
-    store_matrices(to ^ (32 * j), r);
+    if constexpr (kHalves == 2) {
+      const uint32_t r[4] = {m[j][0][0], m[j][0][1], m[j][1][0], m[j][1][1]};
+      store_matrices(weights + swizzled(row, 2 * j + l.lane / 16), r);
+    } else {
+      const uint32_t r[4] = {m[j][0][0], m[j][0][1], m[j + 1][0][0], m[j + 1][0][1]};
+      store_matrices(weights + swizzled(row, 2 * (j + l.lane / 16) + first / 8), r);
+    }
   }
 }
 

@@ -9,7 +9,7 @@ namespace hiss::cuda::ssd {
 
 // `chained`: begins while the launch before it still runs.
 inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& scan, int64_t blocks,
-                               int shared_bytes, bool chained, cudaStream_t stream) {
+                               int threads, int shared_bytes, bool chained, cudaStream_t stream) {
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (error != cudaSuccess) return error;
@@ -20,7 +20,7 @@ inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& sca
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kThreads);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
   config.stream = stream;
   config.attrs = attributes;
@@ -30,25 +30,33 @@ inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& sca
 
 template <class T, int kN, int kHeads, bool kZ>
 cudaError_t launch_instance(const HopperScan& scan, int64_t units, cudaStream_t stream) {
+  using States = Shared<kN, kHeads, false, false>;
+  using Outputs = Shared<kN, kHeads, kZ, true>;
   const bool two_passes = scan.segments > 1;
   if (two_passes) {
     const cudaError_t error =
         launch_pass(hopper_states<T, kN, kHeads>, scan, units * (scan.segments - 1),
-                    Shared<kN, kHeads, false, false>::kBytes, false, stream);
+                    States::kThreads, States::kBytes, false, stream);
     if (error != cudaSuccess) return error;
   }
   return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, units * scan.segments,
-                     Shared<kN, kHeads, kZ, true>::kBytes, two_passes, stream);
+                     Outputs::kThreads, Outputs::kBytes, two_passes, stream);
+}
+
+template <class T, int kN, int kHeads>
+cudaError_t launch_heads(const HopperScan& scan, bool gate, int64_t units, cudaStream_t stream) {
+  return gate ? launch_instance<T, kN, kHeads, true>(scan, units, stream)
+              : launch_instance<T, kN, kHeads, false>(scan, units, stream);
 }
 
 template <class T, int kN>
 cudaError_t launch_typed(const HopperScan& scan, bool gate, int64_t units, cudaStream_t stream) {
-  if (scan.headdim % 64 == 0)
-    return gate ? launch_instance<T, kN, 1, true>(scan, units, stream)
-                : launch_instance<T, kN, 1, false>(scan, units, stream);
-  if constexpr (fits(kN, 1, true))
-    if (gate) return launch_instance<T, kN, 2, true>(scan, units, stream);
-  return launch_instance<T, kN, 2, false>(scan, units, stream);
+  if constexpr (fits(kN, 80)) {
+    if (scan.headdim % 64 != 0)
+      return scan.headdim >= 80 ? launch_heads<T, kN, 3>(scan, gate, units, stream)
+                                : launch_heads<T, kN, 4>(scan, gate, units, stream);
+  }
+  return launch_heads<T, kN, 2>(scan, gate, units, stream);
 }
 
 template <int kN>

@@ -14,7 +14,7 @@ template <class S>
 struct Stages {
   char *memory, *row_memory;
   uint32_t base, row_base;  // the same, as shared addresses
-  TransferBarrier *full, *empty, *row_empty;
+  TransferBarrier *full, *empty, *row_empty, *weights_full, *weights_empty;
 
   __device__ Scalars& scalars(int stage, int slot) const {
     return reinterpret_cast<Scalars*>(memory + stage * S::kStage + S::kScalars)[slot];

@@ -76,7 +76,7 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (!p.dense || !p.blocks_of_16) return why::kLayout;
   if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
   if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
-  if (!fits(padded(p.dstate), p.headdim, p.has_z)) return why::kHeaddim;
+  if (!fits(padded(p.dstate), p.headdim)) return why::kHeaddim;
   if (p.seqlen < 1) return why::kShort;
   constexpr int64_t kMost = int64_t{1} << 31;
   if (p.seqlen >= kMost || grid_with(p, 1, 2).units * kMaxSegments >= kMost ||

@@ -1,0 +1,104 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/ssd_chunk_scan/hopper_walk.cuh"
+
+// The second pass where one warpgroup makes the weights for the two that hold the state.
+namespace hiss::cuda::ssd {
+
+// The weights of every chunk of the segment.
+template <class T, class S>
+__device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S>& stages,
+                             uint32_t weights) {
+  Lane l{};
+  l.warp = (threadIdx.x / 32) % 4, l.lane = threadIdx.x % 32;
+  l.row = 16 * l.warp + l.lane / 4, l.column = 2 * (l.lane % 4);
+  Rings<S> ring;
+  Ring<S::kWeightStages> to;
+  for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance(), to.advance()) {
+    const int at = ring.stage.at;
+    float cb[32];
+    stages.full[at].wait(ring.stage.phase);
+    convert_tiles<T, S>(stages.memory + at * S::kStage, 2 * S::kPanels, 384, 128);
+    multiply_cb<S>(cb, stages.base + at * S::kStage, 0);
+    wgmma_wait<0>();
+    pin(cb);
+    uint32_t cb2[16];
+    round_cb(cb2, cb);
+    stages.weights_empty[to.at].wait(to.phase ^ 1);
+    for (int slot = 0; slot < p.slots; ++slot)
+      store_weights(cb, cb2, weights + to.at * S::kWeightStage + slot * kTile, l,
+                    stages.scalars(at, slot), 0);
+    fence_async_proxy();
+    __syncwarp();
+    if (l.lane == 0) {
+      stages.weights_full[to.at].arrive();
+      release(k, stages, at);
+    }
+  }
+}
+
+// The whole of a segment, from the state before it.
+template <class T, class S, bool kZ, int n>
+__device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
+  const HopperScan& k = w.k;
+  const Lane& l = w.l;
+  float skip[2];
+  read_skip(w, skip);
+  Rings<S> ring;
+  Ring<S::kWeightStages> from;
+  int previous_row = -1;
+  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance(), from.advance()) {
+    const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
+    const uint32_t stage = w.stages.base + at * S::kStage;
+    const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
+    const uint32_t weights = w.weights + from.at * S::kWeightStage;
+    const Scalars& own = w.stages.scalars(at, l.slot);
+    w.stages.full[at].wait(ring.stage.phase);
+    if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
+      w.stages.weights_full[from.at].wait(from.phase);
+    if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+
+    float y[32];
+    uint32_t operand[4 * S::kPanels][4], x[4][4];
+    read_state<S>(y, operand, state, stage);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) load_rows<T>(x[j], tile, l, j, length);
+    const Faults faults = find_faults(x, l);
+    wgmma_wait<0>();
+    pin(y);
+    decay_rows(y, own, l);
+    w.stages.weights_full[from.at].wait(from.phase);
+    if constexpr (S::kMixed)
+      add_tokens_by_warp(y, x, weights + l.slot * kTile, l);
+    else
+      add_tokens<S>(y, x, weights + l.slot * kTile);
+    uint32_t weighted[4][4];
+    weigh_rows<T>(weighted, tile, l, own, length);
+    update_state(state, own.from_start[kChunk - 1], weighted, stage);
+    wgmma_wait<1>();
+    pin(y);
+    if (l.lane == 0) {
+      w.stages.weights_empty[from.at].arrive();
+      if (previous_row >= 0) {
+        if (l.warp == 0) wait_stores_read();
+        w.stages.row_empty[previous_row].arrive();
+      }
+    }
+    previous_row = row_at;
+    finish_rows<T, kZ>(y, skip, faults, tile, l);
+    fence_async_proxy();
+    named_barrier(1 + w.warpgroup, 128);
+    store_output(w, tile, w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile, cut.t,
+                 length);
+    wgmma_wait<0>();
+    pin(state);
+    if (l.lane == 0) release(k, w.stages, at);
+    if (cut.at_checkpoint) store_checkpoint(w, cut.checkpoint, state);
+  }
+  if (l.lane == 0 && l.warp == 0) wait_stores_read();
+}
+
+}  // namespace hiss::cuda::ssd
