@@ -69,6 +69,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     const Faults faults = find_faults(x, l);
     wgmma_wait<0>();
     pin(y);
+    pin(operand);
     decay_rows(y, own, l);
     w.stages.weights_full[from.at].wait(from.phase);
     if constexpr (S::kMixed)
@@ -80,6 +81,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     update_state(state, own.from_start[kChunk - 1], weighted, stage);
     wgmma_wait<1>();
     pin(y);
+    pin(x);
     if (l.lane == 0) {
       w.stages.weights_empty[from.at].arrive();
       if (previous_row >= 0) {
@@ -95,6 +97,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
                  length);
     wgmma_wait<0>();
     pin(state);
+    pin(weighted);
     if (l.lane == 0) release(k, w.stages, at);
     if (cut.at_checkpoint) store_checkpoint(w, cut.checkpoint, state);
   }

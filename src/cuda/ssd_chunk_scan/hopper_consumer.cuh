@@ -148,6 +148,7 @@ __device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&operand)[k
     if (first > 0) {
       wgmma_wait<0>();
       pin(y);
+      pin(operand);
     }
 #pragma unroll
     for (int j = 0; j < kSteps; ++j)

@@ -46,10 +46,13 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
   if (warpgroup < 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (warp > 0)
+    if (warp == 0) {
+      if (lane == 0) copy_tiles<S, kZ, kOutputs>(k, p, stages);
+    } else if (k.dt_is_f32) {
+      make_scalars<float, S, kOutputs>(k, p, stages, warp - 1, lane);
+    } else {
       make_scalars<T, S, kOutputs>(k, p, stages, warp - 1, lane);
-    else if (lane == 0)
-      copy_tiles<S, kZ, kOutputs>(k, p, stages);
+    }
     __syncwarp();
   } else if (S::kWeigher && warpgroup == 2) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 104;");

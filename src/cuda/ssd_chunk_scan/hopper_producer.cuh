@@ -8,8 +8,6 @@
 // The producing warps: one starts the bulk copies, three turn dt into decays.
 namespace hiss::cuda::ssd {
 
-constexpr int kScalarWarps = 3;
-
 template <class S>
 struct Stages {
   char *memory, *row_memory;
@@ -77,42 +75,35 @@ __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
   return v > k.dt_max ? k.dt_max : v;
 }
 
-// Two tokens of a lane in one head and chunk, as read; tokens beyond the chunk are none.
+// dt of a lane's two tokens in one head and chunk, as read.
+template <class Dt>
 struct Steps {
   int stage, slot, length;
   uint32_t phase;
-  float raw[2], bias, rate, skip;
+  Dt raw[2];
 };
 
-template <class T>
-__device__ __forceinline__ Steps read_steps(const HopperScan& k, const Place& p, int64_t t,
-                                            int lane, int slot) {
-  Steps d;
-  d.slot = slot;
-  const int head = p.group * p.heads_per_group + p.first_head + slot;
-  d.bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
-  d.rate = k.A[head * k.A_stride];
-  d.skip = k.D && k.D_stride[1] == 0 ? k.D[head * k.D_stride[0]] : 0.0f;
-  const int64_t from =
-      p.row * k.dt_stride[0] + (t + 2 * lane) * k.dt_stride[1] + head * k.dt_stride[2];
+// Waits for nothing that it reads: tokens beyond the segment repeat its last one.
+template <class Dt>
+__device__ __forceinline__ void read_steps(const HopperScan& k, const Place& p, int64_t t, int lane,
+                                           int slot, Dt (&raw)[2]) {
+  const int64_t head = p.group * p.heads_per_group + p.first_head + slot;
+  const Dt* from = static_cast<const Dt*>(k.dt) + p.row * k.dt_stride[0] + head * k.dt_stride[2];
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    d.raw[i] = 0;
-    if (t + 2 * lane + i >= p.end) continue;
-    d.raw[i] = k.dt_is_f32 ? static_cast<const float*>(k.dt)[from + i * k.dt_stride[1]]
-                           : to_float(static_cast<const T*>(k.dt)[from + i * k.dt_stride[1]]);
-  }
-  return d;
+  for (int i = 0; i < 2; ++i) raw[i] = from[min(t + 2 * lane + i, p.end - 1) * k.dt_stride[1]];
 }
 
-template <bool kOutputs>
-__device__ __forceinline__ void write_scalars(const HopperScan& k, const Steps& d, int lane,
-                                              Scalars& to) {
-  const float rate = (k.a_is_log ? -exp2_fast(d.rate * kLog2E) : d.rate) * kLog2E;
+template <bool kOutputs, class Dt>
+__device__ __forceinline__ void write_scalars(const HopperScan& k, const Place& p,
+                                              const Steps<Dt>& d, int lane, Scalars& to) {
+  const int64_t head = p.group * p.heads_per_group + p.first_head + d.slot;
+  const float bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
+  const float A = k.A[head * k.A_stride];
+  const float rate = (k.a_is_log ? -exp2_fast(A * kLog2E) : A) * kLog2E;
   float dt[2], s[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    dt[i] = 2 * lane + i < d.length ? step_size(k, d.raw[i] + d.bias) : 0.0f;
+    dt[i] = 2 * lane + i < d.length ? step_size(k, to_float(d.raw[i]) + bias) : 0.0f;
     s[i] = 2 * lane + i < d.length ? dt[i] * rate : 0.0f;
   }
   float sum = s[0] + s[1];
@@ -142,29 +133,35 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const Steps& 
   const float anchor = __shfl_sync(~0u, s[0], lane & ~7);
   const float a = exp2_flushed(s[0] - anchor), b = exp2_flushed(s[1] - anchor);
   reinterpret_cast<uint2*>(to.within)[lane] = {packed<Factor>(a, a), packed<Factor>(b, b)};
-  if (lane == 0) to.skip = d.skip;
+  if (lane == 0) to.skip = k.D && k.D_stride[1] == 0 ? k.D[head * k.D_stride[0]] : 0.0f;
 }
 
-// One of the warps that take turns at the heads of the block, chunk after chunk. Reads ahead.
-template <class T, class S, bool kOutputs>
+// One of the warps that take turns at the heads of the block, chunk after chunk. Reads ahead. In a
+// ring of two stages a third would be more than a round behind, where phases look alike.
+template <class Dt, class S, bool kOutputs>
 __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages, int turn,
                              int lane) {
+  constexpr int kTurns = S::kStages > 2 ? 3 : 2;
+  if (turn >= kTurns) return;
   Rings<S> ring;
   Cutter<kOutputs> cut(k, p);
   int slot = turn;
   const auto ahead = [&] {
+    Steps<Dt> d{.stage = -1};
     for (; slot >= p.slots && !cut.done(); slot -= p.slots) cut.next(k), ring.advance();
-    if (cut.done()) return Steps{.stage = -1};
-    Steps d = read_steps<T>(k, p, cut.t, lane, slot);
-    d.stage = ring.stage.at, d.phase = ring.stage.phase, d.length = cut.length;
-    slot += kScalarWarps;
+    if (cut.done()) return d;
+    d.stage = ring.stage.at, d.phase = ring.stage.phase;
+    d.slot = slot, d.length = cut.length;
+    read_steps(k, p, cut.t, lane, slot, d.raw);
+    slot += kTurns;
     return d;
   };
-  for (Steps next = ahead(); next.stage >= 0;) {
-    const Steps d = next;
+  Steps<Dt> next = ahead();
+  while (next.stage >= 0) {
+    const Steps<Dt> d = next;
     next = ahead();
     stages.empty[d.stage].wait(d.phase ^ 1);
-    write_scalars<kOutputs>(k, d, lane, stages.scalars(d.stage, d.slot));
+    write_scalars<kOutputs>(k, p, d, lane, stages.scalars(d.stage, d.slot));
     __syncwarp();
     if (lane == 0) stages.full[d.stage].arrive();
   }

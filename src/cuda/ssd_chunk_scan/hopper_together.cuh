@@ -35,6 +35,8 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     uint32_t operand[4][4];
     read_state<S>(y, operand, state, stage);
     wgmma_wait<0>();  // or too many registers are in use
+    pin(y);
+    pin(operand);
     if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
     uint32_t cb2[8];
     round_cb(cb2, cb);
@@ -62,6 +64,7 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
 
     wgmma_wait<1>();  // x is to leave the registers
     pin(y);
+    pin(x);
     const int64_t t = cut.t, checkpoint = cut.at_checkpoint ? cut.checkpoint : -1;
     cut.next(k);
     ring.advance();
@@ -82,6 +85,7 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     wgmma_wait<0>();
     pin(state);
     pin(cb);
+    pin(weighted);
     if (l.lane == 0) release(w.k, w.stages, at);
     if (checkpoint >= 0) store_checkpoint(w, checkpoint, state);
   }

@@ -86,6 +86,7 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
     if (!cut.done()) prepare(next);
     wgmma_wait<0>();
     pin(state);
+    pin(weighted);
     if (w.l.lane == 0) {
       release(w.k, w.stages, at);
       w.stages.row_empty[row_at].arrive();

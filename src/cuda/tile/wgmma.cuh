@@ -48,16 +48,19 @@ template <int kPending>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
-// Keeps the compiler from moving uses of accumulators across a wait or an issue.
+// Keeps the compiler from using accumulators before a wait, and from giving the registers of an
+// operand away before it: products read them until they are waited for.
 template <int n>
 __device__ __forceinline__ void pin(float (&d)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 template <int n>
-__device__ __forceinline__ void pin(uint32_t (&d)[n]) {
+__device__ __forceinline__ void pin(uint32_t (&a)[n][4]) {
 #pragma unroll
-  for (int i = 0; i < n; ++i) asm volatile("" : "+r"(d[i])::"memory");
+  for (int i = 0; i < n; ++i)
+#pragma unroll
+    for (int j = 0; j < 4; ++j) asm volatile("" : "+r"(a[i][j])::"memory");
 }
 
 // d (+)= a b. `a` is in registers (the layout of an accumulator, rounded) or in shared memory with
