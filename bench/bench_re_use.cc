@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // bench_re_use [--model FILE] [--blocks N] [--channels N] [--expand N] [--rate HZ] [--seconds S]
-//              [--threads N] [--runs N]
+//              [--threads N] [--runs N] [--precision standard|strict|fast]
 //
 // The real-time factor of the RE-USE network (one window, features in, spectrum out; no STFT),
 // where its time goes, and what memory it takes. Without --model: full size, random weights.
@@ -26,6 +26,7 @@ namespace {
 struct Options {
   std::string model;
   ReUseConfig config;
+  Precision precision = Precision::kStandard;
   int64_t rate = 16000, seconds = 5, threads = 2, runs = 5;
 };
 
@@ -51,6 +52,14 @@ std::string parse(int argc, char** argv, Options& o) {
       o.model = value;
       continue;
     }
+    if (name == "--precision") {
+      const Precision all[] = {Precision::kStandard, Precision::kStrict, Precision::kFast};
+      const auto* known = std::find_if(std::begin(all), std::end(all),
+                                       [&](Precision p) { return value == to_string(p); });
+      if (known == std::end(all)) return name + ": want standard, strict or fast";
+      o.precision = *known;
+      continue;
+    }
     const auto number = numbers.find(name);
     if (number == numbers.end()) return "unknown option " + name;
     const auto end = value.data() + value.size();
@@ -70,10 +79,10 @@ double peak_megabytes() {
 }
 
 Result<std::unique_ptr<ReUse>> load(const Options& o, Context& context) {
-  if (!o.model.empty()) return ReUse::load(o.model, context, Precision::kStandard);
+  if (!o.model.empty()) return ReUse::load(o.model, context, o.precision);
   const auto path = std::filesystem::temp_directory_path() / "hiss_bench_re_use.safetensors";
   HISS_RETURN_IF_ERROR(write_random_checkpoint(path.string(), o.config));
-  auto model = ReUse::load(path.string(), context, Precision::kStandard);
+  auto model = ReUse::load(path.string(), context, o.precision);
   std::filesystem::remove(path);
   return model;
 }
@@ -135,10 +144,10 @@ int main(int argc, char** argv) {
               static_cast<long long>(c.channels), static_cast<long long>(c.expand),
               static_cast<long long>(frames), static_cast<long long>(bins));
   for (const std::string& kernel : network.kernels()) std::printf("  %s\n", kernel.c_str());
-  std::printf("%lld Hz, %lld s, %lld threads: best %.0f ms, median %.0f ms of %zu runs\n",
-              static_cast<long long>(o.rate), static_cast<long long>(o.seconds),
-              static_cast<long long>(o.threads), wall_ms.front(), wall_ms[wall_ms.size() / 2],
-              wall_ms.size());
+  std::printf("%s, %lld Hz, %lld s, %lld threads: best %.0f ms, median %.0f ms of %zu runs\n",
+              to_string(o.precision), static_cast<long long>(o.rate),
+              static_cast<long long>(o.seconds), static_cast<long long>(o.threads), wall_ms.front(),
+              wall_ms[wall_ms.size() / 2], wall_ms.size());
   std::printf("real-time factor: best %.3f, median %.3f\n", wall_ms.front() / audio_ms,
               wall_ms[wall_ms.size() / 2] / audio_ms);
   std::printf(

@@ -43,21 +43,47 @@ double multiply_add(int rounds, float* result) {
   return 12.0 * HWY_LANES(float) * rounds;
 }
 
+// Reads and writes each value once.
+void scale_in_place(float* x, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto factor = hn::Set(d, 1.0f);
+  for (int64_t i = 0; i + HWY_LANES(float) <= n; i += HWY_LANES(float))
+    hn::StoreU(hn::Mul(hn::LoadU(d, x + i), factor), d, x + i);
+}
+
 }  // namespace hiss::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // HISS_ISA
 
 #if HWY_ONCE
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace hiss::bench {
 namespace {
 
+#if defined(__x86_64__)
+// Pairs of BF16 products added to F32. Returns the multiply-adds done.
+__attribute__((target("avx512f,avx512bf16"))) double bf16_multiply_add(int rounds, float* result) {
+  const __m512bh a = _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.5f));
+  __m512 x[12] = {};
+  for (int i = 0; i < rounds; ++i)
+    for (__m512& sum : x) sum = _mm512_dpbf16_ps(sum, a, a);
+  __m512 all = x[0];
+  for (const __m512& sum : x) all = _mm512_add_ps(all, sum);
+  _mm512_storeu_ps(result, all);
+  return 12.0 * 32 * rounds;
+}
+#endif
+
 // The best of several runs, in units a second; work returns its units.
-double best_rate(const std::function<double()>& work) {
+double best_rate(int runs, bool of_this_thread, const std::function<double()>& work) {
   double best = 0;
-  for (int run = 0; run < 20; ++run) {
-    const double start = milliseconds(true);
+  for (int run = 0; run < runs; ++run) {
+    const double start = milliseconds(of_this_thread);
     const double units = work();
-    best = std::max(best, 1e3 * units / (milliseconds(true) - start));
+    best = std::max(best, 1e3 * units / (milliseconds(of_this_thread) - start));
   }
   return best;
 }
@@ -73,24 +99,61 @@ double multiply_add_on(const Machine& machine, int rounds) {
 #endif
 }
 
+void scale_in_place_on(const Machine& machine, float* x, int64_t n) {
+#if defined(__x86_64__)
+  if (machine.avx512) return N_AVX3::scale_in_place(x, n);
+  if (machine.avx2) return N_AVX2::scale_in_place(x, n);
+  return N_SSE4::scale_in_place(x, n);
+#else
+  if (machine.neon) N_NEON::scale_in_place(x, n);
+#endif
+}
+
+// 0: this machine has no such instruction.
+double bf16_rate([[maybe_unused]] const Machine& machine) {
+#if defined(__x86_64__)
+  float result[16];
+  if (machine.avx512_bf16)
+    return best_rate(20, true, [&] { return bf16_multiply_add(1 << 17, result); });
+#endif
+  return 0;
+}
+
 }  // namespace
 
 Peaks measure_peaks() {
-  constexpr size_t kBytes = 64 << 20;
-  std::vector<char> from(kBytes, 1), to(kBytes, 2);
   std::vector<float> x(2048, -1.0f), y(x.size());
   const auto n = static_cast<int64_t>(x.size());
   return {
-      .multiply_adds = best_rate([] { return multiply_add_on(this_machine(), 1 << 18); }),
-      .copied_bytes = best_rate([&] {
-        std::memcpy(to.data(), from.data(), kBytes);
-        return 2.0 * kBytes;
-      }),
-      .exponentials = best_rate([&] {
-        for (int i = 0; i < 200; ++i) cpu::array_math().exp(x.data(), n, y.data());
-        return 200.0 * static_cast<double>(n);
-      }),
+      .multiply_adds = best_rate(20, true, [] { return multiply_add_on(this_machine(), 1 << 18); }),
+      .bf16_multiply_adds = bf16_rate(this_machine()),
+      .exponentials = best_rate(20, true,
+                                [&] {
+                                  for (int i = 0; i < 200; ++i)
+                                    cpu::array_math().exp(x.data(), n, y.data());
+                                  return 200.0 * static_cast<double>(n);
+                                }),
   };
+}
+
+double measure_moving(int64_t footprint, bool in_place, Executor& executor) {
+  const int64_t parts = executor.workers();
+  const int64_t part = footprint / (in_place ? 4 : 8) / parts + 1;  // floats
+  std::vector<float> from(static_cast<size_t>(part * parts), 1), to(in_place ? 0 : from.size(), 2);
+  const int64_t bytes = 8 * part * parts;
+  const auto times = static_cast<int>(std::max<int64_t>(1, (1 << 22) / bytes));
+  return best_rate(15, parts == 1, [&] {
+    executor.run(parts, [&](int64_t task, int) {
+      float* x = from.data() + task * part;
+      for (int i = 0; i < times; ++i) {
+        if (in_place)
+          scale_in_place_on(this_machine(), x, part);
+        else
+          std::memcpy(to.data() + task * part, x, static_cast<size_t>(part) * sizeof(float));
+      }
+    });
+    return static_cast<double>(bytes) * times;
+  });
 }
 
 }  // namespace hiss::bench

@@ -3,15 +3,24 @@
 
 #pragma once
 
+#include <cstdint>
+
+#include "hiss/executor.h"
+
 namespace hiss::bench {
 
-// What this machine can do at best on one thread, measured: what the shares of a benchmark refer
-// to.
+// What this machine can do at best on one thread, measured: what the bounds of a benchmark refer
+// to. A second.
 struct Peaks {
-  double multiply_adds;  // F32, a second, with the widest vectors
-  double copied_bytes;   // read and written, a second, between buffers larger than the caches
-  double exponentials;   // of the vector exp, a second, in cache
+  double multiply_adds;       // F32, with the widest vectors
+  double bf16_multiply_adds;  // BF16 pairs summed in F32; 0: no such instruction
+  double exponentials;        // of the vector exp, in cache
 };
 Peaks measure_peaks();
+
+// Bytes read and written a second on all the executor's threads together, by copying between two
+// buffers or within one, that take `footprint` bytes: what is small stays in a cache, as it does
+// for an operator of that size.
+double measure_moving(int64_t footprint, bool in_place, Executor& executor);
 
 }  // namespace hiss::bench

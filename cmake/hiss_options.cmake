@@ -34,3 +34,11 @@ function(hiss_add_test name)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
   endif()
 endfunction()
+
+# The CUDA sources of a target: warnings are errors for both halves of a source. -Wpedantic is not for
+# what nvcc makes of one.
+function(hiss_cuda_compile_options target)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
+    -Werror=all-warnings --expt-relaxed-constexpr -lineinfo
+    -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror,-fno-math-errno,-fno-trapping-math>)
+endfunction()

@@ -30,6 +30,9 @@ namespace hiss {
 HISS_DECLARE_CPU_ROWS(avx512)
 HISS_DECLARE_CPU_ROWS(avx2)
 HISS_DECLARE_CPU_ROWS(sse4)
+namespace cpu::avx512_bf16::ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> chunked;
+}
 #elif defined(__aarch64__)
 HISS_DECLARE_CPU_ROWS(neon)
 #endif
@@ -38,7 +41,13 @@ HISS_DECLARE_CPU_ROWS(neon)
 #ifdef HISS_HAS_CUDA
 namespace cuda {
 namespace causal_conv1d {
+extern const Kernel<CausalConv1d> lanes_over_dim;
+extern const Kernel<CausalConv1d> short_rows;
+extern const Kernel<CausalConv1d> lanes_over_time;
 extern const Kernel<CausalConv1d> any_view;
+}  // namespace causal_conv1d
+namespace causal_conv1d_update {
+extern const Kernel<CausalConv1dUpdate> lanes_over_dim;
 }
 namespace ssd_chunk_scan {
 extern const Kernel<SsdChunkScan> state_in_accumulators;
@@ -59,6 +68,9 @@ template <>
 std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
   static constexpr const Kernel<CausalConv1d>* table[] = {
 #ifdef HISS_HAS_CUDA
+    &cuda::causal_conv1d::lanes_over_dim,
+    &cuda::causal_conv1d::short_rows,
+    &cuda::causal_conv1d::lanes_over_time,
     &cuda::causal_conv1d::any_view,
 #endif
 #if defined(__x86_64__)
@@ -80,6 +92,9 @@ std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
 template <>
 std::span<const Kernel<CausalConv1dUpdate>* const> kernels<CausalConv1dUpdate>() {
   static constexpr const Kernel<CausalConv1dUpdate>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::causal_conv1d_update::lanes_over_dim,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::causal_conv1d_update::lanes_over_dim,
     &cpu::avx2::causal_conv1d_update::lanes_over_dim,
@@ -114,6 +129,7 @@ std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
     &cuda::ssd_chunk_scan::state_in_accumulators,
 #endif
 #if defined(__x86_64__)
+    &cpu::avx512_bf16::ssd_chunk_scan::chunked,
     &cpu::avx512::ssd_chunk_scan::state_in_registers,
     &cpu::avx2::ssd_chunk_scan::state_in_registers,
     &cpu::sse4::ssd_chunk_scan::state_in_registers,

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "exit_code.h"
 #include "hiss/ops/all.h"
+#include "invented_machine.h"
 
 namespace hiss::app {
 namespace {
@@ -46,31 +47,31 @@ Parts parts_of(const Row& row) {
           name.substr(second + 1)};
 }
 
-void print_markdown() {
+void print_markdown(const Machine& machine) {
   fmt::print("| operator | kernel | runs on | instruction set | algorithm |\n");
   fmt::print("| --- | --- | --- | --- | --- |\n");
-  for (const Row& row : rows(this_machine())) {
+  for (const Row& row : rows(machine)) {
     const Parts p = parts_of(row);
     fmt::print("| `{}` | `{}` | {} | {} | {} |\n", row.op, row.kernel, p.backend, p.isa,
                p.algorithm);
   }
 }
 
-void print_json() {
+void print_json(const Machine& machine) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Row& row : rows(this_machine()))
+  for (const Row& row : rows(machine))
     list.push_back({{"operator", row.op},
                     {"kernel", row.kernel},
                     {"available", row.missing.empty()},
                     {"missing", row.missing}});
-  const nlohmann::json report = {{"machine", to_string(this_machine())}, {"kernels", list}};
+  const nlohmann::json report = {{"machine", to_string(machine)}, {"kernels", list}};
   fmt::print("{}\n", report.dump(2));
 }
 
-void print_lines() {
-  fmt::print("{}\n", to_string(this_machine()));
+void print_lines(const Machine& machine) {
+  fmt::print("{}\n", to_string(machine));
   std::string_view op;
-  for (const Row& row : rows(this_machine())) {
+  for (const Row& row : rows(machine)) {
     if (row.op != op) fmt::print("\n{}, best first:\n", row.op);
     op = row.op;
     fmt::print("  {:<54} {}\n", row.kernel, row.missing.empty() ? "runs here" : row.missing);
@@ -82,6 +83,7 @@ void print_lines() {
 void add_kernels_command(CLI::App& app, int& exit_code) {
   struct Options {
     bool markdown = false, json = false;
+    std::string machine;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -89,14 +91,21 @@ void add_kernels_command(CLI::App& app, int& exit_code) {
   auto* markdown =
       command->add_flag("--markdown", options->markdown, "The table of docs/kernels.md");
   command->add_flag("--json", options->json, "One JSON document")->excludes(markdown);
+  command->add_option("--machine", options->machine,
+                      "What another machine has, for example avx512,sm_90; default: this one");
   command->footer(exit_code_help());
   command->callback([options, &exit_code] {
+    const Result<Machine> machine = machine_from(options->machine);
+    if (!machine) {
+      exit_code = fail(machine.error(), Subject::kArguments);
+      return;
+    }
     if (options->markdown)
-      print_markdown();
+      print_markdown(*machine);
     else if (options->json)
-      print_json();
+      print_json(*machine);
     else
-      print_lines();
+      print_lines(*machine);
     exit_code = kExitOk;
   });
 }

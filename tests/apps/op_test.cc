@@ -23,6 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
+using testing::StartsWith;
 using testing_support::Ended;
 using testing_support::run_hiss;
 using testing_support::TemporaryFolder;
@@ -205,6 +206,8 @@ TEST(HissKernels, ListsEveryRowOnce) {
     }
   });
   EXPECT_EQ(report["kernels"].size(), rows);
+  EXPECT_THAT(run_hiss({"kernels", "--machine", "sm_90"}).out,
+              StartsWith("an invented machine, 1 core, a device sm_90\n"));
   for (const auto& row : report["kernels"])
     EXPECT_TRUE(row["available"] || !row["kernel"].get<std::string>().ends_with("/ref"));
 }
@@ -217,6 +220,25 @@ TEST(HissExplain, SaysWhatRunsAndWhyTheOthersDecline) {
                                HasSubstr("nseq=3"), HasSubstr("runs selective_scan/")));
   EXPECT_EQ(lines(ended.out), 3 + static_cast<int>(kernels<SelectiveScan>().size()));
   EXPECT_THAT(run_hiss({"explain", "scan"}).out, HasSubstr("runs selective_scan/"));
+}
+
+TEST(HissExplain, AnswersForAMachineThatIsNotHere) {
+  const std::vector<std::string> problem = {"explain", "causal_conv1d", "seqlen=64", "dim=256"};
+  const auto on = [&](const char* machine, const char* device) {
+    std::vector<std::string> words = problem;
+    words.insert(words.end(), {std::string("device=") + device, "--machine", machine});
+    return run_hiss(words).out;
+  };
+  EXPECT_THAT(on("avx2", "cpu"), HasSubstr("runs causal_conv1d/cpu.avx2.lanes_over_dim"));
+  EXPECT_THAT(on("avx2", "cpu"), HasSubstr("an invented machine, 1 core avx2 sse4"));
+  EXPECT_THAT(on("neon", "cpu"), HasSubstr("causal_conv1d/ref"));
+  const bool has_cuda = kernels<CausalConv1d>().front()->device == Device::kCuda;
+  EXPECT_THAT(on("avx2,sm_90", "cuda"),
+              HasSubstr(has_cuda ? "runs causal_conv1d/cuda.sm80." : "runs nothing"));
+  EXPECT_THAT(on("avx2", "cuda"), HasSubstr("runs nothing"));
+  expect_refusal(run_hiss({"explain", "causal_conv1d", "--machine", "avx2,abacus"}), 2,
+                 "--machine: got \"abacus\", want names out of sse4");
+  expect_refusal(run_hiss({"kernels", "--machine", "sm_x"}), 2, "--machine: got \"sm_x\"");
 }
 
 TEST(HissExplain, RefusesUnknownKeysAndValuesListingTheValidOnes) {

@@ -17,7 +17,7 @@ src/ref           hiss hiss/ops core
 src/cpu           hiss hiss/ops core
 src/cuda          hiss hiss/ops core
 src/audio         hiss hiss/ops core io
-src/models        hiss hiss/ops core io ops
+src/models        hiss hiss/ops core io ops cpu
 src/enhancer      hiss hiss/enhancer core audio models
 src/kernel_table  hiss hiss/ops ref cpu cuda
 '

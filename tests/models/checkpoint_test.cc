@@ -201,7 +201,9 @@ TEST_F(CheckpointTest, ForcedKernelsAreTheOnesThatRun) {
   ASSERT_TRUE(context);
   const auto model = ReUse::load(golden(kTiny), *context, Precision::kStandard);
   ASSERT_TRUE(model) << model.error().to_string();
-  EXPECT_THAT((*model)->kernels(), testing::ElementsAre("causal_conv1d/ref", "selective_scan/ref"));
+  EXPECT_THAT(
+      (*model)->kernels(),
+      testing::ElementsAre("causal_conv1d/ref", "matrix_product/onednn.f32", "selective_scan/ref"));
 }
 
 TEST_F(CheckpointTest, ParametersAreCounted) {

@@ -7,11 +7,14 @@
 #include <cmath>
 #include <random>
 
+#include "cpu/simd/row_math.h"
 #include "models/nn/carver.h"
 #include "models/nn/conv2d.h"
 #include "models/nn/matrix.h"
 #include "models/nn/norm.h"
+#include "models/nn/packed_product.h"
 #include "models/nn/tasks.h"
+#include "models/nn/winograd.h"
 
 // The building blocks against their formulas in double.
 namespace hiss::models {
@@ -46,6 +49,42 @@ TEST(MatrixProduct, ReplacesOrAddsWithinItsStridesOnly) {
         }
     }
   }
+}
+
+TEST(PackedProduct, ReplacesOrAddsAndFillsUpWithZeroColumns) {
+  for (const auto& [m, k, n, cols] : {std::tuple{1, 1, 1, 1},
+                                      {5, 3, 2, 16},
+                                      {48, 64, 33, 48},
+                                      {11, 256, 36, 48},
+                                      {161, 64, 64, 64}}) {
+    const auto a = random_values(m * k, 1), b = random_values(k * n, 2);
+    const auto before = random_values(m * cols, 3);
+    const auto weight = PackedWeight::create({b.data(), k, n, n}, cols, Operands::kF32);
+    ASSERT_TRUE(weight) << weight.error().to_string();
+    for (const Write write : {Write::kReplace, Write::kAdd}) {
+      const auto product = PackedProduct::create(m, *weight, write);
+      ASSERT_TRUE(product) << product.error().to_string();
+      auto c = before;
+      ASSERT_TRUE(product->run(a.data(), *weight, c.data()).ok());
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < cols; ++j) {
+          const size_t at = static_cast<size_t>(i * cols + j);
+          double want = write == Write::kAdd ? before[at] : 0;
+          for (int64_t l = 0; j < n && l < k; ++l)
+            want += double{a[static_cast<size_t>(i * k + l)]} * b[static_cast<size_t>(l * n + j)];
+          ASSERT_NEAR(c[at], want, 1e-4) << i << ", " << j;
+        }
+    }
+  }
+}
+
+TEST(PackedProduct, OperandsAreBf16ForFastOnCpusThatHaveItOnly) {
+  Machine with, without;
+  with.avx512_bf16 = true;
+  EXPECT_EQ(operands_for(Precision::kFast, with), Operands::kBF16);
+  EXPECT_EQ(operands_for(Precision::kFast, without), Operands::kF32);
+  EXPECT_EQ(operands_for(Precision::kStandard, with), Operands::kF32);
+  EXPECT_EQ(operands_for(Precision::kStrict, with), Operands::kF32);
 }
 
 struct ConvCase {
@@ -125,6 +164,53 @@ INSTANTIATE_TEST_SUITE_P(Cases, Conv2dTest,
                                                    })),
                          [](const auto& c) { return c.param.name; });
 
+// Rows of one run of tiles, of several, and with a rest; dilations beyond the map.
+TEST(Winograd, RowsAreThoseOfTheConvolutionOfTheNormalisedMap) {
+  for (const auto& [rows, cols, ins, outs, kernel_rows, dilation] : {std::tuple{4, 1, 5, 6, 3, 1},
+                                                                     {9, 7, 16, 16, 3, 4},
+                                                                     {3, 323, 33, 8, 3, 8},
+                                                                     {2, 390, 4, 5, 3, 1},
+                                                                     {2, 770, 3, 2, 1, 1}}) {
+    const int64_t stride = ins + 2;
+    const auto x = random_values(rows * cols * stride, 1);
+    const auto weight = random_values(kernel_rows * 3 * ins * outs, 2),
+               bias = random_values(outs, 3);
+    const std::vector<float> mean = random_values(ins, 4), scale = random_values(ins, 5);
+    const std::vector<float> shift = random_values(ins, 6), slope = random_values(ins, 7);
+    const cpu::NormPrelu norm{mean.data(), scale.data(), shift.data(), slope.data()};
+    const Conv2d conv{.weight = weight.data(),
+                      .bias = bias.data(),
+                      .in_channels = ins,
+                      .out_channels = outs,
+                      .kernel_rows = kernel_rows,
+                      .kernel_cols = 3,
+                      .dilation_rows = dilation,
+                      .pad_rows = kernel_rows / 2 * dilation,
+                      .pad_cols = 1};
+    const auto packed = WinogradWeight::create(conv);
+    ASSERT_TRUE(packed) << packed.error().to_string();
+    const auto plan = WinogradPlan::create(cols, *packed);
+    ASSERT_TRUE(plan) << plan.error().to_string();
+    Carver sizes;
+    WinogradScratch::carve(sizes, kernel_rows, ins, outs);
+    std::vector<std::byte> memory(sizes.bytes() + 64);
+    Carver carver(memory.data());
+    const auto scratch = WinogradScratch::carve(carver, kernel_rows, ins, outs);
+
+    auto raw = x, normalised = x;
+    cpu::row_math().norm_prelu(norm, {normalised.data(), rows * cols, ins, stride});
+    const Map map{raw.data(), rows, cols, ins, stride};
+    const Map plain{normalised.data(), rows, cols, ins, stride};
+    std::vector<float> got(static_cast<size_t>(cols * (outs + 1)), 77.0f), want = got;
+    for (int64_t h = 0; h < rows; ++h) {
+      ASSERT_TRUE(plan->run_row(conv, *packed, map, norm, h, scratch, got.data(), outs + 1).ok());
+      ASSERT_TRUE(conv2d_row(conv, plain, h, 0, outs, want.data(), outs + 1).ok());
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 4e-4) << h << ", " << i;
+    }
+    EXPECT_EQ(raw, x) << "the map is only read";
+  }
+}
+
 TEST(InstanceNormPrelu, IsTheDefinition) {
   const int64_t rows = 6, cols = 5, channels = 3, stride = 4;
   auto x = random_values(rows * cols * stride);
@@ -133,13 +219,13 @@ TEST(InstanceNormPrelu, IsTheDefinition) {
   const std::vector<float> slope = {0.25f, -0.5f, 0};
   std::vector<double> sums(static_cast<size_t>(rows * 2 * channels));
   for (int64_t r = 0; r < rows; ++r)
-    channel_sums(x.data() + r * cols * stride, cols, channels, stride,
-                 &sums[static_cast<size_t>(r * 2 * channels)]);
+    cpu::row_math().channel_sums({x.data() + r * cols * stride, cols, channels, stride},
+                                 &sums[static_cast<size_t>(r * 2 * channels)]);
   std::vector<float> mean(channels), scale(channels), y = x;
   finish_statistics(sums.data(), rows, channels, rows * cols, weight.data(), 1e-5, mean.data(),
                     scale.data());
-  norm_prelu({mean.data(), scale.data(), bias.data(), slope.data()}, y.data(), rows * cols,
-             channels, stride);
+  cpu::row_math().norm_prelu({mean.data(), scale.data(), bias.data(), slope.data()},
+                             {y.data(), rows * cols, channels, stride});
   const int64_t n = rows * cols;
   for (int64_t c = 0; c < channels; ++c) {
     const size_t k = static_cast<size_t>(c);
@@ -159,11 +245,11 @@ TEST(InstanceNormPrelu, IsTheDefinition) {
 TEST(InstanceNormPrelu, OfAConstantIsTheBias) {
   const std::vector<float> x(8, 3.0f), weight = {2}, bias = {-4};
   std::vector<double> sums(2);
-  channel_sums(x.data(), 8, 1, 1, sums.data());
+  cpu::row_math().channel_sums({x.data(), 8, 1, 1}, sums.data());
   float mean, scale, y = x[0];
   finish_statistics(sums.data(), 1, 1, 8, weight.data(), 1e-5, &mean, &scale);
   const float slope = 0.5f;
-  norm_prelu({&mean, &scale, bias.data(), &slope}, &y, 1, 1, 1);
+  cpu::row_math().norm_prelu({&mean, &scale, bias.data(), &slope}, {&y, 1, 1, 1});
   EXPECT_EQ(y, -2);
 }
 

@@ -20,8 +20,8 @@ class Parity : public testing::TestWithParam<int> {
   }
 
   // From the stored features: the network alone.
-  void run_network() {
-    const LoadedModel loaded = load_model(golden("reuse_tiny_weights.safetensors"));
+  void run_network(Precision precision = Precision::kStandard) {
+    const LoadedModel loaded = load_model(golden("reuse_tiny_weights.safetensors"), 2, precision);
     ASSERT_NE(loaded.model, nullptr);
     const ConstTensorView stored = want_.find("log_magnitude");
     const int64_t bins = stored.shape[0], frames = stored.shape[1];
@@ -79,6 +79,16 @@ TEST_P(Parity, FromFeaturesTokensAreWithin1e5RelativeRms) {
 TEST_P(Parity, FromFeaturesTheComplexSpectrumIsWithin3e5RelativeRms) {
   run_network();
   expect_spectrum_near(3e-5);
+}
+
+TEST_P(Parity, FastTokensAreWithin1PercentRelativeRms) {
+  run_network(Precision::kFast);
+  expect_tokens_near(1e-2);
+}
+
+TEST_P(Parity, FastComplexSpectrumIsWithin2PercentRelativeRms) {
+  run_network(Precision::kFast);
+  expect_spectrum_near(2e-2);
 }
 
 TEST_P(Parity, FromTheWaveformTokensAreWithin1e5RelativeRms) {

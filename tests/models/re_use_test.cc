@@ -209,5 +209,24 @@ TEST(ReUse, StrictAndStandardAreBothServed) {
   EXPECT_LT(relative_rms(a.log_magnitude, b.log_magnitude), 1e-5);
 }
 
+TEST(ReUse, FastMultipliesInBf16WhereTheCpuDoesAndSaysSo) {
+  Result<Context> context = Context::create({.threads = 1});
+  ASSERT_TRUE(context);
+  const auto product = [&](Machine machine, Precision precision) -> std::string {
+    context->pretend(machine);
+    const auto model = ReUse::load(golden("reuse_tiny_weights.safetensors"), *context, precision);
+    EXPECT_TRUE(model) << model.error().to_string();
+    for (const std::string& name : (*model)->kernels())
+      if (name.starts_with("matrix_product/")) return name;
+    return {};
+  };
+  Machine machine = this_machine();
+  machine.avx512_bf16 = false;
+  EXPECT_EQ(product(machine, Precision::kFast), "matrix_product/onednn.f32");
+  if (!this_machine().avx512_bf16) GTEST_SKIP() << "this CPU does not multiply bf16";
+  EXPECT_EQ(product(this_machine(), Precision::kFast), "matrix_product/onednn.bf16");
+  EXPECT_EQ(product(this_machine(), Precision::kStandard), "matrix_product/onednn.f32");
+}
+
 }  // namespace
 }  // namespace hiss::models

@@ -64,11 +64,12 @@ struct LoadedModel {
   std::unique_ptr<Context> context;
   std::unique_ptr<ReUse> model;
 };
-inline LoadedModel load_model(const std::string& path, int threads = 2) {
+inline LoadedModel load_model(const std::string& path, int threads = 2,
+                              Precision precision = Precision::kStandard) {
   Result<Context> context = Context::create({.threads = threads});
   EXPECT_TRUE(context) << context.error().to_string();
   LoadedModel loaded{std::make_unique<Context>(std::move(context).value()), nullptr};
-  Result<std::unique_ptr<ReUse>> model = ReUse::load(path, *loaded.context, Precision::kStandard);
+  Result<std::unique_ptr<ReUse>> model = ReUse::load(path, *loaded.context, precision);
   EXPECT_TRUE(model) << model.error().to_string();
   if (model) loaded.model = std::move(model).value();
   return loaded;

@@ -31,13 +31,25 @@ class CaseList {
     for (const int64_t value : values)
       with(name + "_" + std::to_string(value), [&](Spec& spec) { change(spec, value); });
   }
-  std::vector<Case<Op>> take() { return std::move(cases_); }
+  // All cases so far once more, with a further change: prefix_base, prefix_length_0 ...
+  template <class Change>
+  void again(const std::string& prefix, Change&& change) {
+    const auto so_far = specs_;
+    for (auto [name, spec] : so_far) {
+      change(spec);
+      add(prefix + "_" + name, spec);
+    }
+  }
+  std::vector<Case<Op>> take() const {
+    std::vector<Case<Op>> cases;
+    for (const auto& [name, spec] : specs_)
+      cases.push_back({name, [spec = spec](TensorSet& set) { return spec.make(set); }});
+    return cases;
+  }
 
  private:
-  void add(std::string name, const Spec& spec) {
-    cases_.push_back({std::move(name), [spec](TensorSet& set) { return spec.make(set); }});
-  }
-  std::vector<Case<Op>> cases_;
+  void add(std::string name, const Spec& spec) { specs_.emplace_back(std::move(name), spec); }
+  std::vector<std::pair<std::string, Spec>> specs_;
 };
 
 // [0, 3, 3, 10] from lengths 3, 0, 7.

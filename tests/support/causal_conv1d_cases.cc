@@ -115,6 +115,11 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   list.with("nan_in_a_token", [](Spec& c) { c.special = NAN; });
   list.with("inf_in_a_token",
             [](Spec& c) { c.special = INFINITY, c.activation = Activation::kNone; });
+  list.each("channels_first_length", {513, 1026},
+            [](Spec& c, int64_t n) { c.seqlen = n, c.dim = 16, c.place = Place::kChannelsFirst; });
+  list.with("reverse_channels_first_length_601", [](Spec& c) {
+    c.seqlen = 601, c.dim = 16, c.place = Place::kChannelsFirst, c.direction = Direction::kReverse;
+  });
   list.with("length_1026", [](Spec& c) { c.seqlen = 1026, c.dim = 17; });
   list.with("model_re_use_frequency",
             [](Spec& c) { c.batch = 20, c.seqlen = 81, c.dim = 256, c.initial = c.final = false; });

@@ -100,7 +100,6 @@ void add_numbers(CaseList<SsdChunkScan, Spec>& list) {
               [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });
   }
   list.with("strict", [](Spec& c) { c.precision = Precision::kStrict; });
-  list.with("fast", [](Spec& c) { c.precision = Precision::kFast; });
   list.with("dt_30", [](Spec& c) { c.dt = uniform(19, 30); });
   list.with("dt_100", [](Spec& c) { c.dt = constant(100); });
   list.with("dt_zero", [](Spec& c) { c.dt = constant(0), c.softplus = c.dt_bias = false; });
@@ -161,6 +160,37 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list) {
   list.with("matrices_nan", [&](Spec& c) { matrices(c), c.special = NAN; });
 }
 
+// Everything again, with heads that fill vectors; and long chunks, which large states get.
+void add_fast(CaseList<SsdChunkScan, Spec>& list) {
+  list.again("fast", [](Spec& c) {
+    c.precision = Precision::kFast;
+    if (c.headdim < 32) c.headdim += 48;
+  });
+  const auto with = [&](const std::string& name, int64_t dstate, auto&& change) {
+    list.with("fast_" + name + "_dstate_" + std::to_string(dstate), [&](Spec& c) {
+      c.precision = Precision::kFast;
+      c.batch = 1, c.seqlen = 150, c.nheads = 3, c.ngroups = 1, c.headdim = 20, c.dstate = dstate;
+      change(c);
+    });
+  };
+  for (const int64_t dstate : {100, 256}) {
+    with("chunks", dstate, [](Spec&) {});
+    with("segments", dstate, [](Spec& c) { c.headdim = 300; });
+    with("ragged", dstate, [](Spec& c) { c.seqlen = 131; });
+    with("f16", dstate, [](Spec& c) { c.dtype = DType::kF16; });
+    with("no_states", dstate, [](Spec& c) { c.initial = c.final = false; });
+    with("strong_decay", dstate, [](Spec& c) { c.A = constant(-1e4); });
+    with("mixed_decay", dstate, [](Spec& c) { c.A = uniform(-200, 0); });
+    with("weak_decay", dstate, [](Spec& c) { c.A = constant(-1e-4); });
+    with("growth", dstate, [](Spec& c) {
+      c.dt = uniform(-1, 1), c.A = constant(0.4), c.softplus = c.dt_bias = false;
+    });
+    with("nan", dstate, [](Spec& c) { c.special = NAN; });
+    with("packed", dstate, [](Spec& c) { c.lengths = {70, 0, 1, 33, 65}; });
+    with("checkpoints", dstate, [](Spec& c) { c.checkpoints = {30, 63, 64, 127, 128, 149}; });
+  }
+}
+
 }  // namespace
 
 template <>
@@ -196,6 +226,7 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   add_numbers(list);
   add_packed(list);
   add_matrices(list);
+  add_fast(list);
   return list.take();
 }
 

@@ -35,10 +35,10 @@ Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
   return {};
 }
 
-// The prepared decay of each run: two rows a state, and their largest.
+// The prepared decay of each run: a row a state, their least and their largest.
 inline size_t workspace_bytes(const SelectiveScan::Problem& p, const Machine&) {
   const int64_t runs = channel_runs(p.dim, p.ngroups).count;
-  return static_cast<size_t>(runs * kRunChannels * (2 * p.dstate + 1)) * sizeof(float);
+  return static_cast<size_t>(runs * kRunChannels * (p.dstate + 2)) * sizeof(float);
 }
 
 // B or C of one sequence and group as a (tokens, states) plane.

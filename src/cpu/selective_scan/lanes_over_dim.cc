@@ -11,8 +11,8 @@
 //
 // Serves strict: what one lane computes for one token depends on that token, its own state and
 // nothing else. Tiles, tasks and neighbours change where values wait (registers or F32 memory),
-// never how they are rounded; the range that chooses the cheap form of the decay chooses between
-// forms with equal results.
+// never how they are rounded; the range of a tile's delta chooses between forms of the decay with
+// equal results.
 
 #include <algorithm>
 #include <cmath>
@@ -39,8 +39,8 @@ using Args = SelectiveScan::Args;
 // One vector of channels: `lanes` of them from `channel` on.
 struct Block {
   int64_t channel, lanes;
-  float* rates;    // (dstate, 2, kLanes): prepare_decay's high and low of each state
-  float* largest;  // (kLanes): the largest |high| of each lane
+  float* rates;  // (dstate + 2, kLanes): prepare_decay of each state, then each lane's least and
+                 // largest
 };
 
 // Up to 64 channels of one group: what a task works on. Whole cache lines, so that tasks do not
@@ -56,13 +56,11 @@ struct Run {
     channel = group * runs.group_dim + at;
     channels = std::min(kRunChannels, runs.group_dim - at);
     blocks = (channels + kLanes - 1) / kLanes;
-    workspace =
-        reinterpret_cast<float*>(memory.data()) + i * kRunChannels * (2 * args.A.shape[1] + 1);
+    workspace = reinterpret_cast<float*>(memory.data()) + i * kRunChannels * (args.A.shape[1] + 2);
   }
   Block block(int64_t i, int64_t dstate) const {
-    float* rates = workspace + i * kLanes * (2 * dstate + 1);
-    return {channel + i * kLanes, std::min(kLanes, channels - i * kLanes), rates,
-            rates + 2 * dstate * kLanes};
+    float* rates = workspace + i * kLanes * (dstate + 2);
+    return {channel + i * kLanes, std::min(kLanes, channels - i * kLanes), rates};
   }
 };
 
@@ -77,43 +75,57 @@ Lanes channel_vector(const ConstTensorView& v, const Block& block) {
   return hn::Load(d, lanes);
 }
 
+// A (dim, dstate) matrix with its states where a plane has tokens: what moves tiles of a sequence
+// then moves A and h, and any strides are served.
+template <class Void>
+BasicPlane<Void> state_major(Void* data, int64_t channel_stride, int64_t state_stride) {
+  return {data, DType::kF32, state_stride, channel_stride};
+}
+
 void prepare_block(const Args& args, const Block& block) {
   const LanesTag d;
   const int64_t dstate = args.A.shape[1];
-  const float* A = args.A.as<float>() + block.channel * args.A.stride[0];
-  Lanes largest = hn::Zero(d);
+  const Plane A = state_major(args.A.data, args.A.stride[0], args.A.stride[1]);
+  const Rows rows = load_tile(d, A, 0, dstate, block.channel, block.lanes, block.rates);
+  Lanes smallest = hn::Zero(d), largest = hn::Zero(d);
   for (int64_t n = 0; n < dstate; ++n) {
-    HWY_ALIGN float lanes[kLanes] = {};
-    for (int64_t lane = 0; lane < block.lanes; ++lane)
-      lanes[lane] = A[lane * args.A.stride[0] + n * args.A.stride[1]];
-    Lanes a = hn::Load(d, lanes);
+    Lanes a = hn::LoadU(d, rows.data + n * rows.stride);
     if (args.A_is_log) a = hn::Neg(exp(d, a));
-    Lanes high, low;
-    prepare_decay(d, a, high, low);
-    hn::Store(high, d, block.rates + 2 * n * kLanes);
-    hn::Store(low, d, block.rates + (2 * n + 1) * kLanes);
-    largest = hn::Max(hn::Abs(high), largest);
+    const Lanes rate = prepare_decay(d, a);
+    hn::Store(rate, d, block.rates + n * kLanes);
+    smallest = hn::Min(rate, smallest);
+    largest = hn::Max(rate, largest);
   }
-  hn::Store(largest, d, block.largest);
+  hn::Store(smallest, d, block.rates + dstate * kLanes);
+  hn::Store(largest, d, block.rates + (dstate + 1) * kLanes);
 }
 
 // h (dstate, kLanes) from and to row `row` of a (rows, dim, dstate) tensor of states.
 void load_state(const ConstTensorView& states, int64_t row, const Block& block, int64_t dstate,
                 float* h) {
-  std::fill_n(h, dstate * kLanes, 0.0f);
-  if (!states.present()) return;
-  const float* p = states.as<float>() + row * states.stride[0] + block.channel * states.stride[1];
-  for (int64_t lane = 0; lane < block.lanes; ++lane)
-    for (int64_t n = 0; n < dstate; ++n)
-      h[n * kLanes + lane] = p[lane * states.stride[1] + n * states.stride[2]];
+  const LanesTag d;
+  if (!states.present()) {
+    std::fill_n(h, dstate * kLanes, 0.0f);
+    return;
+  }
+  const Plane plane = state_major<const void>(states.as<float>() + row * states.stride[0],
+                                              states.stride[1], states.stride[2]);
+  const Rows rows = load_tile(d, plane, 0, dstate, block.channel, block.lanes, h);
+  if (rows.data == h) return;
+  for (int64_t n = 0; n < dstate; ++n)
+    hn::Store(hn::LoadU(d, rows.data + n * rows.stride), d, h + n * kLanes);
 }
 
-void store_state(const float* h, const Block& block, int64_t dstate, float* p,
-                 int64_t channel_stride, int64_t state_stride) {
-  p += block.channel * channel_stride;
-  for (int64_t lane = 0; lane < block.lanes; ++lane)
-    for (int64_t n = 0; n < dstate; ++n)
-      p[lane * channel_stride + n * state_stride] = h[n * kLanes + lane];
+void store_state(const float* h, const Block& block, int64_t dstate, const MutablePlane& plane) {
+  const LanesTag d;
+  HWY_ALIGN float buffer[kTileTokens * kLanes];
+  for (int64_t n = 0; n < dstate; n += kTileTokens, h += kTileTokens * kLanes) {
+    const int64_t states = std::min(kTileTokens, dstate - n);
+    const MutableRows rows = tile_for_store(plane, n, block.channel, block.lanes, buffer);
+    for (int64_t k = 0; k < states; ++k)
+      hn::StoreU(hn::Load(d, h + k * kLanes), d, rows.data + k * rows.stride);
+    store_tile(d, rows, buffer, plane, n, states, block.channel, block.lanes);
+  }
 }
 
 // B or C of a tile, `states` states from n on, as floats with stride 1.
@@ -130,7 +142,7 @@ Rows load_state_rows(const Plane& plane, int64_t t, int64_t tokens, int64_t n, i
 }
 
 // All states of a tile: tile.y = sum_n C[n] h[n].
-template <bool kAnyRange>
+template <DecayRange kRange>
 void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order, const Block& block,
                      int64_t dstate, ScanTile& tile, float* h, Ahead& ahead) {
   HWY_ALIGN float B_buffer[kTileTokens * kMaxStates], C_buffer[kTileTokens * kMaxStates];
@@ -140,8 +152,8 @@ void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order,
     order.C = load_state_rows(C, t, order.tokens, n, states, C_buffer);
     const auto scan = [&]<size_t kStates>() HWY_ATTR {
       if constexpr (kStates <= kMaxStates)
-        scan_states<kAnyRange>(std::make_index_sequence<kStates>(), order, n == 0,
-                               block.rates + 2 * n * kLanes, tile, h + n * kLanes, ahead);
+        scan_states<kRange>(std::make_index_sequence<kStates>(), order, n == 0,
+                            block.rates + n * kLanes, tile, h + n * kLanes, ahead);
     };
     switch (states) {
       case 16:
@@ -160,6 +172,21 @@ void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order,
         scan.template operator()<1>();
     }
   }
+}
+
+// The cheapest form of the scan that is right for the steps of a tile.
+decltype(&scan_all_states<DecayRange::kAny>) scan_for(const StepRange& steps, const Block& block,
+                                                      int64_t dstate) {
+  const LanesTag d;
+  const float* rates = block.rates + dstate * kLanes;
+  const Lanes smallest = hn::Load(d, rates), largest = hn::Load(d, rates + kLanes);
+  const auto near = [&](Lanes x)
+                        HWY_ATTR { return hn::AllTrue(d, hn::Le(x, hn::Set(d, kNearDecay))); };
+  if (!hn::AllTrue(d, hn::Ge(steps.smallest, hn::Zero(d))) ||
+      !near(hn::Mul(steps.largest, largest)))
+    return scan_all_states<DecayRange::kAny>;
+  return near(hn::Neg(hn::Mul(steps.largest, smallest))) ? scan_all_states<DecayRange::kNear>
+                                                         : scan_all_states<DecayRange::kNoGrowth>;
 }
 
 // The planes of one sequence from channel `channel` on, and of one tile of it from its first token
@@ -272,10 +299,9 @@ class RunScan {
     const Lanes dt_bias = channel_vector(args_.dt_bias, block);
     const Rows u = load_tile(d, tile.u, 0, tokens, c, block.lanes, u_rows_);
     const Rows dt = load_tile(d, tile.dt, 0, tokens, c, block.lanes, rows_);
-    const Lanes largest = step_sizes(args_, dt, u, tokens, dt_bias, scratch_);
+    const StepRange steps = step_sizes(args_, dt, u, tokens, dt_bias, scratch_);
     const ScanOrder order{tokens, forward_ ? 0 : tokens - 1, forward_ ? 1 : -1, {}, {}};
-    const auto near = hn::Le(hn::Mul(largest, hn::Load(d, block.largest)), hn::Set(d, kNearDecay));
-    const auto scan = hn::AllTrue(d, near) ? scan_all_states<false> : scan_all_states<true>;
+    const auto scan = scan_for(steps, block, dstate_);
     scan(B_, C_, t, order, block, dstate_, scratch_, states_of(block), ahead_);
     Rows z{nullptr, 0};
     if (tile.z.data != nullptr) z = load_tile(d, tile.z, 0, tokens, c, block.lanes, rows_);
@@ -295,7 +321,8 @@ class RunScan {
   }
   void store_states(float* p, int64_t channel_stride, int64_t state_stride) {
     for_each_block([&](const Block& block) HWY_ATTR {
-      store_state(states_of(block), block, dstate_, p, channel_stride, state_stride);
+      store_state(states_of(block), block, dstate_,
+                  state_major<void>(p, channel_stride, state_stride));
     });
   }
 

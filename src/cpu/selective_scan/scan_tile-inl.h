@@ -36,21 +36,27 @@ struct ScanTile {
   HWY_ALIGN float y[kTileTokens * kLanes];
 };
 
-// delta and delta * u of a tile. Returns the largest |delta| of each lane; NaN does not count.
-HWY_INLINE Lanes step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u, int64_t tokens,
-                            Lanes dt_bias, ScanTile& tile) {
+// The range of delta in a tile, of each lane; NaN does not count.
+struct StepRange {
+  Lanes smallest, largest;
+};
+
+// delta and delta * u of a tile.
+HWY_INLINE StepRange step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u, int64_t tokens,
+                                Lanes dt_bias, ScanTile& tile) {
   const LanesTag d;
   const Lanes dt_min = hn::Set(d, args.dt_min), dt_max = hn::Set(d, args.dt_max);
-  Lanes largest = hn::Zero(d);
+  StepRange range{hn::Zero(d), hn::Zero(d)};
   for (int64_t i = 0; i < tokens; ++i) {
     Lanes delta = hn::Add(hn::LoadU(d, dt.data + i * dt.stride), dt_bias);
     if (args.dt_softplus) delta = softplus(d, delta);
     delta = hn::Min(dt_max, hn::Max(dt_min, delta));  // as second operand NaN passes
     hn::Store(delta, d, tile.delta + i * kLanes);
     hn::Store(hn::Mul(delta, hn::LoadU(d, u.data + i * u.stride)), d, tile.delta_u + i * kLanes);
-    largest = hn::Max(hn::Abs(delta), largest);
+    range.smallest = hn::Min(delta, range.smallest);
+    range.largest = hn::Max(delta, range.largest);
   }
-  return largest;
+  return range;
 }
 
 // The cache lines of the tile that comes next: fetched a few a token, so that memory works while
@@ -86,8 +92,8 @@ struct ScanOrder {
 };
 
 // kStates states, h (kStates rows of lanes) in registers: adds sum_n C[n] h[n] to tile.y, or sets
-// it with `begin`. rates: (high, low) rows of PrepareDecay for each state.
-template <bool kAnyRange, size_t... n>
+// it with `begin`. rates: prepare_decay's row of each state.
+template <DecayRange kRange, size_t... n>
 HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, bool begin,
                             const float* HWY_RESTRICT rates, ScanTile& tile, float* h_memory,
                             Ahead& ahead) {
@@ -96,14 +102,13 @@ HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, b
   Lanes h[sizeof...(n)] = {hn::Load(d, h_memory + n * kLanes)...};
   int64_t t = order.first;
   for (int64_t i = 0; i < order.tokens; ++i, t += order.step) {
-    const auto time = make_decay_time(d, hn::Load(d, tile.delta + t * kLanes));
+    const Lanes delta = hn::Load(d, tile.delta + t * kLanes);
     const Lanes delta_u = hn::Load(d, tile.delta_u + t * kLanes);
     const float* HWY_RESTRICT B = order.B.data + t * order.B.stride;
     const float* HWY_RESTRICT C = order.C.data + t * order.C.stride;
     Lanes sum[kSums];
     const auto update = [&](size_t k, Lanes& state, Lanes& y) HWY_ATTR {
-      const Lanes a = decay<kAnyRange>(d, time, hn::Load(d, rates + 2 * k * kLanes),
-                                       hn::Load(d, rates + (2 * k + 1) * kLanes));
+      const Lanes a = decay<kRange>(d, delta, hn::Load(d, rates + k * kLanes));
       state = hn::MulAdd(a, state, hn::Mul(delta_u, hn::Set(d, B[k])));
       y = k < kSums ? hn::Mul(hn::Set(d, C[k]), state) : hn::MulAdd(hn::Set(d, C[k]), state, y);
     };

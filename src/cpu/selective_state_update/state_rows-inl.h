@@ -56,9 +56,7 @@ HWY_INLINE StateVec decay_of(StateVec delta, StateVec a) {
   const StateVec low = hn::IfThenElseZero(in_range, hn::MulSub(delta, a, x));
   return hn::Mul(exp(d, x), hn::Add(low, hn::Set(d, 1.0f)));
 #else
-  StateVec high, low;
-  prepare_decay(d, a, high, low);
-  return decay<true>(d, make_decay_time(d, delta), high, low);
+  return decay<DecayRange::kAny>(d, delta, prepare_decay(d, a));
 #endif
 }
 

@@ -20,12 +20,10 @@ namespace hiss::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Transposes each 4x4 block of four rows of a tile (a block: the same 128-bit part of each row).
-template <class D>
-HWY_INLINE void transpose_rows(D d, float* rows) {
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_rows(D d, V r0, V r1, V r2, V r3, float* rows) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const hn::Repartition<double, D> dd;
-  const auto r0 = hn::Load(d, rows), r1 = hn::Load(d, rows + kLanes);
-  const auto r2 = hn::Load(d, rows + 2 * kLanes), r3 = hn::Load(d, rows + 3 * kLanes);
   const auto a = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1));
   const auto b = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
   const auto e = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
@@ -34,6 +32,19 @@ HWY_INLINE void transpose_rows(D d, float* rows) {
   hn::Store(hn::BitCast(d, hn::InterleaveUpper(dd, a, b)), d, rows + kLanes);
   hn::Store(hn::BitCast(d, hn::InterleaveLower(dd, e, f)), d, rows + 2 * kLanes);
   hn::Store(hn::BitCast(d, hn::InterleaveUpper(dd, e, f)), d, rows + 3 * kLanes);
+}
+
+// Four floats from each of p, p + step ... in one vector.
+template <class D>
+HWY_INLINE hn::Vec<D> load_parts(D d, const float* p, int64_t step) {
+  if constexpr (hn::MaxLanes(d) == 4) {
+    (void)step;
+    return hn::LoadU(d, p);
+  } else {
+    const hn::Half<D> half;
+    constexpr int64_t kParts = hn::MaxLanes(half) / 4;
+    return hn::Combine(d, load_parts(half, p + kParts * step, step), load_parts(half, p, step));
+  }
 }
 
 // Rows t of a tile are at data + t * stride.
@@ -47,15 +58,13 @@ template <class D>
 HWY_INLINE void load_transposed(D d, const float* p, int64_t stride, int64_t tokens,
                                 float* buffer) {
   constexpr int64_t kLanes = HWY_LANES(float);
-  const hn::FixedTag<float, 4> d4;
   int64_t i = 0;
   for (; i + 4 <= tokens; i += 4) {
-    float* rows = buffer + i * kLanes;
     // Channel 4 j + r goes to part j of row r; transposed, part j of row k has channels 4 j ... 4 j
     // + 3 of token k.
-    for (int64_t lane = 0; lane < kLanes; ++lane)
-      hn::Store(hn::LoadU(d4, p + lane * stride + i), d4, rows + lane % 4 * kLanes + lane / 4 * 4);
-    transpose_rows(d, rows);
+    const auto row = [&](int64_t r)
+                         HWY_ATTR { return load_parts(d, p + r * stride + i, 4 * stride); };
+    transpose_rows(d, row(0), row(1), row(2), row(3), buffer + i * kLanes);
   }
   for (; i < tokens; ++i)
     for (int64_t lane = 0; lane < kLanes; ++lane) buffer[i * kLanes + lane] = p[lane * stride + i];
@@ -68,7 +77,8 @@ HWY_INLINE void store_transposed(D d, float* buffer, int64_t tokens, float* p, i
   int64_t i = 0;
   for (; i + 4 <= tokens; i += 4) {
     float* rows = buffer + i * kLanes;
-    transpose_rows(d, rows);
+    const auto row = [&](int64_t r) HWY_ATTR { return hn::Load(d, rows + r * kLanes); };
+    transpose_rows(d, row(0), row(1), row(2), row(3), rows);
     for (int64_t lane = 0; lane < kLanes; ++lane)
       hn::StoreU(hn::Load(d4, rows + lane % 4 * kLanes + lane / 4 * 4), d4, p + lane * stride + i);
   }

@@ -43,10 +43,13 @@ inline Block block_at(const Blocks& blocks, int64_t i) {
   return {i / blocks.per_group, first, std::min(kBlockChannels, blocks.group_channels() - first)};
 }
 
-// The channels of a block that belong to one head: rows [p, p + channels) of head `head`, which is
-// the `local`-th of the block, in columns from `column` on.
-struct Segment {
-  int64_t head, local, p, column, channels;
+// Channels [p, p + channels) of one head.
+struct HeadSegment {
+  int64_t head, p, channels;
+};
+// Those of a block: of its `local`-th head, in columns from `column` on.
+struct Segment : HeadSegment {
+  int64_t local, column;
 };
 template <class Body>
 void for_each_segment(const Blocks& blocks, const Block& block, Body&& body) {
@@ -55,7 +58,7 @@ void for_each_segment(const Blocks& blocks, const Block& block, Body&& body) {
     const int64_t channel = block.first + column, p = channel % blocks.headdim;
     const int64_t channels = std::min(blocks.headdim - p, block.channels - column);
     const int64_t head = block.group * blocks.group_heads + channel / blocks.headdim;
-    body(Segment{head, local, p, column, channels});
+    body(Segment{{head, p, channels}, local, column});
     column += channels;
   }
 }
@@ -125,9 +128,10 @@ inline int64_t checkpoints(const SsdChunkScan::Args& args) {
   return args.checkpoint_tokens.present() ? args.checkpoint_tokens.shape[0] : 0;
 }
 
-// How many tokens from `done` on make the next tile: no more than up to a checkpoint.
-inline int64_t next_tile(const SsdChunkScan::Args& args, const Sequence& sequence, int64_t done) {
-  int64_t tokens = std::min(kTileTokens, sequence.length - done);
+// How many tokens from `done` on make the next tile: `most`, no more than up to a checkpoint.
+inline int64_t next_tile(const SsdChunkScan::Args& args, const Sequence& sequence, int64_t done,
+                         int64_t most) {
+  int64_t tokens = std::min(most, sequence.length - done);
   for (int64_t k = 0; k < checkpoints(args); ++k) {
     const int64_t t = index_at(args.checkpoint_tokens, k) - sequence.begin;
     if (t >= done) tokens = std::min(tokens, t - done + 1);

@@ -28,9 +28,9 @@
 #include "cpu/simd/targets.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.h: compiled once per target.
-#include "cpu/simd/math-inl.h"
 #include "cpu/ssd_chunk_scan/segment-inl.h"
 #include "cpu/ssd_chunk_scan/state_tile-inl.h"
+#include "cpu/ssd_chunk_scan/steps-inl.h"
 
 #ifdef HISS_ISA
 HWY_BEFORE_NAMESPACE();
@@ -66,100 +66,25 @@ struct Task {
   }
 };
 
-// body(p, column, lanes): vectors of a segment, ascending: one may be written past its lanes,
-// because the next begins there.
-template <class Body>
-HWY_INLINE void for_each_vector(const Segment& segment, Body&& body) {
-  for (int64_t i = 0; i < segment.channels; i += kLanes)
-    body(segment.p + i, segment.column + i, std::min(kLanes, segment.channels - i));
-}
-
 // h = states of row `row` of a (rows, nheads, headdim, dstate) tensor, zeros without it; scale 1.
 void load_state(const Task& task, const ConstTensorView& states, int64_t row) {
-  const Tag d;
-  HWY_ALIGN float buffer[kTileTokens * kLanes];
   float* h = task.scratch.h();
   std::fill_n(task.scratch.log_scale, kBlockChannels, 0.0);
   std::fill_n(h, task.dstate() * kRow, 0.0f);
   if (!states.present()) return;
   task.for_each_segment([&](const Segment& segment) HWY_ATTR {
-    const Plane plane = ssd::state_plane(states, row * states.stride[0], segment.head);
-    for_each_vector(segment, [&](int64_t p, int64_t column, int64_t lanes) HWY_ATTR {
-      for (int64_t n = 0; n < task.dstate(); n += kTileTokens) {
-        const int64_t count = std::min(kTileTokens, task.dstate() - n);
-        const Rows rows = load_tile(d, plane, n, count, p, lanes, buffer);
-        for (int64_t i = 0; i < count; ++i)
-          hn::StoreU(hn::LoadU(d, rows.data + i * rows.stride), d, h + (n + i) * kRow + column);
-      }
-    });
+    load_segment_state(ssd::state_plane(states, row * states.stride[0], segment.head), segment,
+                       task.dstate(), h + segment.column, kRow);
   });
 }
 
 // scale * h, to the states that begin `offset` elements into `states`.
 void store_state(const Task& task, const TensorView& states, int64_t offset) {
-  const Tag d;
-  HWY_ALIGN float buffer[kTileTokens * kLanes];
-  const float* h = task.scratch.h();
   task.for_each_segment([&](const Segment& segment) HWY_ATTR {
-    const Lanes scale =
-        hn::Set(d, static_cast<float>(std::exp(task.scratch.log_scale[segment.local])));
-    const MutablePlane plane = ssd::state_plane(states, offset, segment.head);
-    for_each_vector(segment, [&](int64_t p, int64_t column, int64_t lanes) HWY_ATTR {
-      for (int64_t n = 0; n < task.dstate(); n += kTileTokens) {
-        const int64_t count = std::min(kTileTokens, task.dstate() - n);
-        for (int64_t i = 0; i < count; ++i)
-          hn::Store(hn::Mul(scale, hn::LoadU(d, h + (n + i) * kRow + column)), d,
-                    buffer + i * kLanes);
-        store_tile(d, {buffer, kLanes}, buffer, plane, n, count, p, lanes);
-      }
-    });
+    const double scale = std::exp(task.scratch.log_scale[segment.local]);
+    store_segment_state(task.scratch.h() + segment.column, kRow, static_cast<float>(scale), segment,
+                        task.dstate(), ssd::state_plane(states, offset, segment.head));
   });
-}
-
-// exp of n doubles, rounded up to whole vectors.
-void exp_of_doubles(const double* from, int64_t n, float* to) {
-  const Tag d;
-  const hn::Repartition<double, Tag> dd;
-  const hn::Half<Tag> half;
-  constexpr int64_t kDoubles = kLanes / 2;
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const auto lower = hn::Load(dd, from + i), upper = hn::Load(dd, from + i + kDoubles);
-    const auto lower_float = hn::DemoteTo(half, lower), upper_float = hn::DemoteTo(half, upper);
-    const auto lower_rest = hn::Sub(lower, hn::PromoteTo(dd, lower_float));
-    const auto upper_rest = hn::Sub(upper, hn::PromoteTo(dd, upper_float));
-    const Lanes e = exp(d, hn::Combine(d, upper_float, lower_float));
-    const Lanes rest =
-        hn::Combine(d, hn::DemoteTo(half, upper_rest), hn::DemoteTo(half, lower_rest));
-    hn::Store(hn::Mul(e, hn::Add(rest, hn::Set(d, 1.0f))), d, to + i);  // e may be Inf
-  }
-}
-
-// delta and delta * A of one head, tokens [t, t + tokens).
-void step_sizes(const Task& task, const Segment& segment, int64_t t, int64_t tokens) {
-  const Tag d;
-  const Args& args = task.args;
-  const ConstTensorView& dt = args.dt;
-  HWY_ALIGN float buffer[kTileTokens] = {};
-  const int64_t first = task.sequence.row * dt.stride[0] + segment.head * dt.stride[2] +
-                        (task.sequence.begin + t) * dt.stride[1];
-  for (int64_t i = 0; i < tokens; ++i)
-    buffer[i] = float_at(Plane{dt.data, dt.dtype}, first + i * dt.stride[1]);
-  const bool biased = args.dt_bias.present();
-  const Lanes bias =
-      hn::Set(d, biased ? args.dt_bias.as<float>()[segment.head * args.dt_bias.stride[0]] : 0.0f);
-  double A = args.A.as<float>()[segment.head * args.A.stride[0]];
-  if (args.A_is_log) A = -std::exp(A);
-  float* delta_out = task.scratch.delta + segment.local * kTileTokens;
-  double* log_decay = task.scratch.log_decay + segment.local * kTileTokens;
-  for (int64_t i = 0; i < tokens; i += kLanes) {
-    Lanes delta = hn::Add(hn::Load(d, buffer + i), bias);
-    if (args.dt_softplus) delta = softplus(d, delta);
-    // As second operand NaN passes.
-    delta = hn::Min(hn::Set(d, args.dt_max), hn::Max(hn::Set(d, args.dt_min), delta));
-    hn::Store(delta, d, delta_out + i);
-  }
-  // Beyond 1000 the result is 0 or Inf. NaN passes.
-  for (int64_t i = 0; i < tokens; ++i) log_decay[i] = std::clamp(delta_out[i] * A, -1000.0, 1000.0);
 }
 
 // Scales within exp(-33) ... exp(33). NaN is not.
@@ -228,45 +153,12 @@ void scale_inputs(const Task& task, int64_t t, int64_t tokens, const Rescalings&
   });
 }
 
-// y = (scale * (C h) + D * x) * SiLU(z). y may be the memory of x or z.
 void skip_and_gate(const Task& task, int64_t t, int64_t tokens) {
-  const Tag d;
-  const Args& args = task.args;
   Scratch& s = task.scratch;
+  const RowBuffers buffers{s.x_buffer, s.y_buffer, s.z_buffer};
   task.for_each_segment([&](const Segment& segment) HWY_ATTR {
-    const auto rows_of = [&](const ConstTensorView& v, float* buffer) HWY_ATTR {
-      return segment_rows(ssd::head_plane(v, task.sequence, t, segment.head), tokens, segment.p,
-                          segment.channels, buffer);
-    };
-    const Rows x = args.D.present() ? rows_of(args.x, s.x_buffer) : Rows{};
-    const Rows z = rows_of(args.z, s.z_buffer);
-    const MutablePlane y = ssd::head_plane(args.y, task.sequence, t, segment.head);
-    const MutableRows to =
-        is_float_row(y) ? MutableRows{static_cast<float*>(y.data) + segment.p, y.token_stride}
-                        : MutableRows{s.y_buffer, kRow};
-    for (int64_t i = 0; i < tokens; ++i) {
-      const Lanes scale = hn::Set(d, s.scale[segment.local * kTileTokens + i]);
-      const float* sum = s.y + i * kRow + segment.column;
-      for_each_vector_of_row(segment.channels, [&](int64_t c, auto load, auto store) HWY_ATTR {
-        Lanes v = hn::Mul(scale, hn::LoadU(d, sum + c));
-        if (x.data != nullptr)
-          v = hn::MulAdd(hn::LoadU(d, s.D + segment.column + c), load(x.data + i * x.stride + c),
-                         v);
-        if (z.data != nullptr) v = hn::Mul(v, silu(d, load(z.data + i * z.stride + c)));
-        store(v, to.data + i * to.stride + c);
-      });
-    }
-    if (to.data == s.y_buffer) store_segment(s.y_buffer, y, tokens, segment.p, segment.channels);
-  });
-}
-
-void load_D(const Task& task) {
-  const ConstTensorView& D = task.args.D;
-  task.for_each_segment([&](const Segment& segment) {
-    for (int64_t i = 0; D.present() && i < segment.channels; ++i)
-      task.scratch.D[segment.column + i] =
-          D.as<float>()[segment.head * D.stride[0] +
-                        (D.rank == 2 ? (segment.p + i) * D.stride[1] : 0)];
+    skip_and_gate(task.args, task.sequence, segment, t, tokens, s.y + segment.column,
+                  s.scale + segment.local * kTileTokens, s.D + segment.column, buffers);
   });
 }
 
@@ -277,13 +169,16 @@ void scan_block(const Task& task, int64_t s) {
   const int64_t dstate = task.dstate(), vectors = (task.block.channels + kLanes - 1) / kLanes;
   Rescalings rescalings;
   if (dstate == 0) std::fill_n(task.scratch.y, kTileTokens * kRow, 0.0f);
-  load_D(task);
+  task.for_each_segment(
+      [&](const Segment& segment) { load_D(args.D, segment, task.scratch.D + segment.column); });
   load_state(task, args.initial_states, s);
   for (int64_t done = 0; done < sequence.length;) {
-    const int64_t tokens = ssd::next_tile(args, sequence, done);
+    const int64_t tokens = ssd::next_tile(args, sequence, done, kTileTokens);
     int64_t heads = 0;
     task.for_each_segment([&](const Segment& segment) HWY_ATTR {
-      step_sizes(task, segment, done, tokens);
+      const int64_t row = segment.local * kTileTokens;
+      step_sizes(args, sequence, segment.head, done, tokens, task.scratch.delta + row,
+                 task.scratch.log_decay + row);
       heads = segment.local + 1;
     });
     make_scales(task, heads, tokens, rescalings);

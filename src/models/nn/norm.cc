@@ -8,20 +8,6 @@
 
 namespace hiss::models {
 
-void channel_sums(const float* x, int64_t cols, int64_t channels, int64_t stride, double* sums) {
-  double* __restrict sum = sums;
-  double* __restrict squares = sums + channels;
-  std::fill_n(sums, 2 * channels, 0.0);
-  for (int64_t w = 0; w < cols; ++w) {
-    const float* __restrict v = x + w * stride;
-    for (int64_t c = 0; c < channels; ++c) {
-      const double d = v[c];
-      sum[c] += d;
-      squares[c] += d * d;
-    }
-  }
-}
-
 void finish_statistics(const double* sums, int64_t rows, int64_t channels, int64_t count,
                        const float* weight, double epsilon, float* mean, float* scale) {
   for (int64_t c = 0; c < channels; ++c) {
@@ -34,21 +20,6 @@ void finish_statistics(const double* sums, int64_t rows, int64_t channels, int64
     const double variance = std::max(0.0, squares / static_cast<double>(count) - m * m);
     mean[c] = static_cast<float>(m);
     scale[c] = static_cast<float>(weight[c] / std::sqrt(variance + epsilon));
-  }
-}
-
-void norm_prelu(const NormPrelu& f, float* x, int64_t cols, int64_t channels, int64_t stride) {
-  const float* __restrict mean = f.mean;
-  const float* __restrict scale = f.scale;
-  const float* __restrict bias = f.bias;
-  const float* __restrict slope = f.slope;
-  for (int64_t w = 0; w < cols; ++w) {
-    float* __restrict v = x + w * stride;
-    for (int64_t c = 0; c < channels; ++c) {
-      const float y = (v[c] - mean[c]) * scale[c] + bias[c];
-      const float leak = slope[c] * y;
-      v[c] = y >= 0 ? y : leak;
-    }
   }
 }
 

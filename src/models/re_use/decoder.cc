@@ -8,19 +8,19 @@
 
 #include "models/nn/matrix.h"
 #include "models/nn/tasks.h"
-#include "models/re_use/dense_block.h"
 
 namespace hiss::models::re_use {
 namespace {
 
 // The trunk: up to the raw output of up_conv2 in buffers.full, and what normalises it.
-Result<NormPrelu> decode(const Decoder& w, const Map& tokens, const DecoderBuffers& buffers) {
+Result<NormPrelu> decode(const Decoder& w, const DenseBlockPlan& dense, const Map& tokens,
+                         const DecoderBuffers& buffers) {
   const int64_t d = tokens.channels;
   const Map x = buffers.skip.slice(3 * d, d);
   for (int64_t i = 0; i < tokens.rows * tokens.cols; ++i)
     std::copy_n(tokens.data + i * tokens.stride, d, x.data + i * x.stride);
-  HISS_RETURN_IF_ERROR(
-      dense_block(w.dense_block, buffers.skip, buffers.dense, /*keep_every=*/1, buffers.conv));
+  HISS_RETURN_IF_ERROR(dense.run(w.dense_block, buffers.skip, /*x_norm=*/nullptr, buffers.dense,
+                                 /*keep_every=*/1, buffers.conv));
   HISS_RETURN_IF_ERROR(conv_norm_act(w.up_conv1, buffers.dense, buffers.wide,
                                      {.up_cols = Shape::kColStride}, buffers.conv));
   return convolve(w.up_conv2, buffers.wide, buffers.full, {.up_rows = Shape::kRowStride},
@@ -38,7 +38,7 @@ const float* normalised_frame(const NormPrelu& f, const Shape& shape, const Deco
                               int64_t t, int worker) {
   float* x = buffers.conv.tile(worker);
   std::copy_n(buffers.full.row(t), shape.bins * shape.channels, x);
-  norm_prelu(f, x, shape.bins, shape.channels, shape.channels);
+  cpu::row_math().norm_prelu(f, {x, shape.bins, shape.channels, shape.channels});
   return x;
 }
 
@@ -66,9 +66,9 @@ DecoderBuffers DecoderBuffers::carve(Carver& carver, const Shape& shape, Executo
   return b;
 }
 
-Status decode_mask(const MaskDecoder& w, const Shape& shape, const Map& tokens,
-                   const DecoderBuffers& buffers, float* log_magnitude) {
-  HISS_ASSIGN_OR_RETURN(const NormPrelu f, decode(w, tokens, buffers));
+Status decode_mask(const MaskDecoder& w, const DenseBlockPlan& dense, const Shape& shape,
+                   const Map& tokens, const DecoderBuffers& buffers, float* log_magnitude) {
+  HISS_ASSIGN_OR_RETURN(const NormPrelu f, decode(w, dense, tokens, buffers));
   const Head final_conv{w.final_conv_weight, w.final_conv_bias};
   return run_tasks(*buffers.conv.executor, shape.frames, [&](int64_t t, int worker) {
     const float* x = normalised_frame(f, shape, buffers, t, worker);
@@ -76,9 +76,9 @@ Status decode_mask(const MaskDecoder& w, const Shape& shape, const Map& tokens,
   });
 }
 
-Status decode_phase(const PhaseDecoder& w, const Shape& shape, const Map& tokens,
-                    const DecoderBuffers& buffers, float* phase) {
-  HISS_ASSIGN_OR_RETURN(const NormPrelu f, decode(w, tokens, buffers));
+Status decode_phase(const PhaseDecoder& w, const DenseBlockPlan& dense, const Shape& shape,
+                    const Map& tokens, const DecoderBuffers& buffers, float* phase) {
+  HISS_ASSIGN_OR_RETURN(const NormPrelu f, decode(w, dense, tokens, buffers));
   const Head phase_conv_r{w.phase_conv_r_weight, w.phase_conv_r_bias};
   const Head phase_conv_i{w.phase_conv_i_weight, w.phase_conv_i_bias};
   return run_tasks(*buffers.conv.executor, shape.frames, [&](int64_t t, int worker) -> Status {

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "models/re_use/conv_norm_act.h"
+#include "models/re_use/dense_block.h"
 #include "models/re_use/shape.h"
 
 namespace hiss::models::re_use {
@@ -18,12 +18,14 @@ struct DecoderBuffers {
   static DecoderBuffers carve(Carver& carver, const Shape& shape, Executor& executor);
 };
 
+// The plans are for rows of F' columns.
+//
 // tokens [T', F', d] -> log_magnitude [T, F], which may be negative.
-Status decode_mask(const MaskDecoder& w, const Shape& shape, const Map& tokens,
-                   const DecoderBuffers& buffers, float* log_magnitude);
+Status decode_mask(const MaskDecoder& w, const DenseBlockPlan& dense, const Shape& shape,
+                   const Map& tokens, const DecoderBuffers& buffers, float* log_magnitude);
 
 // tokens [T', F', d] -> phase [T, F] in (-pi, pi].
-Status decode_phase(const PhaseDecoder& w, const Shape& shape, const Map& tokens,
-                    const DecoderBuffers& buffers, float* phase);
+Status decode_phase(const PhaseDecoder& w, const DenseBlockPlan& dense, const Shape& shape,
+                    const Map& tokens, const DecoderBuffers& buffers, float* phase);
 
 }  // namespace hiss::models::re_use

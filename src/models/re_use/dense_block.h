@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "models/re_use/conv_norm_act.h"
@@ -20,8 +21,20 @@ namespace hiss::models::re_use {
 //   stage 2 reads           y1 | y0 | x
 //   stage 3 reads      y2 | y1 | y0 | x         and writes `out`
 //
-// out: [rows, cols, d], or with `keep_every` k only rows 0, k, 2k ... of it.
-Status dense_block(const DenseBlock& w, const Map& skip, const Map& out, int64_t keep_every,
-                   const ConvScratch& scratch);
+// Nor are the maps of skip normalised: they stay as the convolutions left them, and who reads them
+// applies norm and activation, so that no sweep over a map is for that alone.
+class DenseBlockPlan {
+ public:
+  // For maps of `cols` columns and blocks with weights of `like`'s sizes.
+  static Result<DenseBlockPlan> create(int64_t cols, const DenseBlock& like);
+
+  // out: [rows, cols, d], or with `keep_every` k only rows 0, k, 2k ... of it. x_norm: what x is
+  // to be normalised with; nullptr: x is what it is.
+  Status run(const DenseBlock& w, const Map& skip, const NormPrelu* x_norm, const Map& out,
+             int64_t keep_every, const ConvScratch& scratch) const;
+
+ private:
+  std::array<WinogradPlan, 4> stages_;
+};
 
 }  // namespace hiss::models::re_use

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "models/re_use/dense_block.h"
-
 namespace hiss::models::re_use {
 
 EncoderBuffers EncoderBuffers::carve(Carver& carver, const Shape& shape, Executor& executor) {
@@ -19,8 +17,9 @@ EncoderBuffers EncoderBuffers::carve(Carver& carver, const Shape& shape, Executo
   return b;
 }
 
-Status encode(const Encoder& w, const Shape& shape, const float* log_magnitude, const float* phase,
-              const EncoderBuffers& buffers, const Map& out) {
+Status encode(const Encoder& w, const DenseBlockPlan& dense, const Shape& shape,
+              const float* log_magnitude, const float* phase, const EncoderBuffers& buffers,
+              const Map& out) {
   const Map& features = buffers.features;
   std::fill_n(features.data, features.rows * features.cols * 2, 0.0f);
   for (int64_t t = 0; t < shape.frames; ++t)
@@ -29,10 +28,11 @@ Status encode(const Encoder& w, const Shape& shape, const float* log_magnitude, 
       features.row(t)[2 * f + 1] = phase[t * shape.bins + f];
     }
   const int64_t d = shape.channels;
+  HISS_ASSIGN_OR_RETURN(
+      const NormPrelu f,
+      convolve(w.dense_conv_1, features, buffers.skip.slice(3 * d, d), {}, buffers.conv));
   HISS_RETURN_IF_ERROR(
-      conv_norm_act(w.dense_conv_1, features, buffers.skip.slice(3 * d, d), {}, buffers.conv));
-  HISS_RETURN_IF_ERROR(
-      dense_block(w.dense_block, buffers.skip, buffers.kept, Shape::kRowStride, buffers.conv));
+      dense.run(w.dense_block, buffers.skip, &f, buffers.kept, Shape::kRowStride, buffers.conv));
   return conv_norm_act(w.dense_conv_2, buffers.kept, out, {}, buffers.conv);
 }
 

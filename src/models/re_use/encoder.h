@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "models/re_use/conv_norm_act.h"
+#include "models/re_use/dense_block.h"
 #include "models/re_use/shape.h"
 
 namespace hiss::models::re_use {
@@ -17,8 +17,9 @@ struct EncoderBuffers {
   static EncoderBuffers carve(Carver& carver, const Shape& shape, Executor& executor);
 };
 
-// log_magnitude, phase [T, F] -> out [T', F', d].
-Status encode(const Encoder& w, const Shape& shape, const float* log_magnitude, const float* phase,
-              const EncoderBuffers& buffers, const Map& out);
+// log_magnitude, phase [T, F] -> out [T', F', d]. The plan is for rows of F + 2 columns.
+Status encode(const Encoder& w, const DenseBlockPlan& dense, const Shape& shape,
+              const float* log_magnitude, const float* phase, const EncoderBuffers& buffers,
+              const Map& out);
 
 }  // namespace hiss::models::re_use

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "cpu/simd/row_math.h"
+#include "models/re_use/packing.h"
+
 namespace hiss::models::re_use {
 namespace {
 
@@ -25,7 +28,8 @@ MambaScratch MambaScratch::carve(Carver& carver, const ReUseConfig& config,
   MambaScratch s;
   s.xz = carver.take<float>(n * 2 * e);
   s.u = carver.take<float>(n * e);
-  s.dt_B_C = carver.take<float>(n * (config.dt_rank + 2 * config.d_state));
+  s.rounded = carver.take<uint16_t>(n * e);
+  s.dt_B_C = carver.take<float>(n * dt_B_C_columns(config));
   s.dt = carver.take<float>(n * e);
   s.conv_state = carver.take<float>((config.d_conv - 1) * e);
   s.scan_state = carver.take<float>(e * config.d_state);
@@ -34,34 +38,44 @@ MambaScratch MambaScratch::carve(Carver& carver, const ReUseConfig& config,
 }
 
 Result<MambaPlan> MambaPlan::create(const Context& context, const ReUseConfig& config,
-                                    int64_t seqlen, Direction direction, Precision precision) {
+                                    const Mamba& like, int64_t seqlen, Direction direction,
+                                    Precision precision) {
   MambaPlan plan;
   plan.d_ = config.channels;
   plan.e_ = config.expand * config.channels;
   plan.n_ = config.d_state;
   plan.r_ = config.dt_rank;
   plan.k_ = config.d_conv;
+  plan.row_ = dt_B_C_columns(config);
+  plan.operands_ = operands_for(precision, context.machine());
   plan.seqlen_ = seqlen;
   plan.tokens_ = run_tokens(config);
   plan.direction_ = direction;
   plan.precision_ = precision;
   if (seqlen >= plan.tokens_) {
-    HISS_ASSIGN_OR_RETURN(plan.whole_, plan.choose(context, plan.tokens_));
+    HISS_ASSIGN_OR_RETURN(plan.whole_, plan.choose(context, like, plan.tokens_));
   }
   if (const int64_t rest = seqlen % plan.tokens_; rest != 0) {
-    HISS_ASSIGN_OR_RETURN(plan.rest_, plan.choose(context, rest));
+    HISS_ASSIGN_OR_RETURN(plan.rest_, plan.choose(context, like, rest));
   }
   return plan;
 }
 
-Result<MambaPlan::Kernels> MambaPlan::choose(const Context& context, int64_t n) const {
+Result<MambaPlan::Kernels> MambaPlan::choose(const Context& context, const Mamba& like,
+                                             int64_t n) const {
   const Mamba no_weights;
   const MambaScratch no_scratch;
   const auto conv = CausalConv1d::describe(conv_args(no_weights, n, no_scratch));
   const auto scan = SelectiveScan::describe(scan_args(no_weights, n, no_scratch));
   HISS_ASSIGN_OR_RETURN(Plan<CausalConv1d> conv_plan, plan<CausalConv1d>(context, conv));
   HISS_ASSIGN_OR_RETURN(Plan<SelectiveScan> scan_plan, plan<SelectiveScan>(context, scan));
-  return Kernels{conv_plan, scan_plan};
+  HISS_ASSIGN_OR_RETURN(const PackedProduct in_proj,
+                        PackedProduct::create(n, like.packed_in_proj, Write::kReplace));
+  HISS_ASSIGN_OR_RETURN(const PackedProduct x_proj,
+                        PackedProduct::create(n, like.packed_x_proj, Write::kReplace));
+  HISS_ASSIGN_OR_RETURN(const PackedProduct out_proj,
+                        PackedProduct::create(n, like.packed_out_proj, Write::kAdd));
+  return Kernels{conv_plan, scan_plan, in_proj, x_proj, out_proj};
 }
 
 size_t MambaPlan::workspace_bytes() const {
@@ -78,6 +92,7 @@ void MambaPlan::add_kernels(std::set<std::string>& names) const {
     if (kernels->has_value()) {
       names.emplace((*kernels)->conv.kernel());
       names.emplace((*kernels)->scan.kernel());
+      names.emplace(product_name(operands_));
     }
 }
 
@@ -100,18 +115,17 @@ CausalConv1d::Args MambaPlan::conv_args(const Mamba& w, int64_t n, const MambaSc
 // y = scan(u, dt, A, B, C, D) * SiLU(z), z being the second half of xz; y takes the place of u.
 SelectiveScan::Args MambaPlan::scan_args(const Mamba& w, int64_t n, const MambaScratch& s) const {
   constexpr DType f32 = DType::kF32;
-  const int64_t row = r_ + 2 * n_;
   SelectiveScan::Args args;
   args.u = {s.u, f32, {1, n, e_}};
   args.dt = {s.dt, f32, {1, n, e_}};
   args.A = {w.A, f32, {e_, n_}};
-  args.B = {s.dt_B_C + r_, f32, {1, n, 1, n_}, {n * row, row, n_, 1}};
-  args.C = {s.dt_B_C + r_ + n_, f32, {1, n, 1, n_}, {n * row, row, n_, 1}};
+  args.B = {s.dt_B_C + r_, f32, {1, n, 1, n_}, {n * row_, row_, n_, 1}};
+  args.C = {s.dt_B_C + r_ + n_, f32, {1, n, 1, n_}, {n * row_, row_, n_, 1}};
   args.D = {w.D, f32, {e_}};
   args.z = {s.xz + e_, f32, {1, n, e_}, {n * 2 * e_, 2 * e_, 1}};
   args.dt_bias = {w.dt_proj_bias, f32, {e_}};
-  args.initial_state = {s.scan_state, f32, {1, e_, n_}};
-  args.final_state = {s.scan_state, f32, {1, e_, n_}};
+  args.initial_state = {s.scan_state, f32, {1, e_, n_}, {e_ * n_, 1, e_}};
+  args.final_state = {s.scan_state, f32, {1, e_, n_}, {e_ * n_, 1, e_}};
   args.y = {s.u, f32, {1, n, e_}};
   args.dt_softplus = true;
   args.direction = direction_;
@@ -119,40 +133,42 @@ SelectiveScan::Args MambaPlan::scan_args(const Mamba& w, int64_t n, const MambaS
   return args;
 }
 
-Status MambaPlan::run_part(const Mamba& w, const Kernels& kernels, const ConstMatrix& x,
-                           const Matrix& y, const MambaScratch& s) const {
-  const int64_t n = x.rows, row = r_ + 2 * n_;
+const void* MambaPlan::as_operands(const MambaScratch& s, int64_t n) const {
+  if (operands_ == Operands::kF32) return s.u;
+  cpu::row_math().to_bf16(s.u, n * e_, s.rounded);
+  return s.rounded;
+}
+
+Status MambaPlan::run_part(const Mamba& w, const Kernels& kernels, int64_t n, const void* x,
+                           float* y, const MambaScratch& s) const {
   const Launch launch{.workspace = s.workspace};
-  const Matrix dt_B_C{s.dt_B_C, n, row, row};
   StageClock clock(s.times);
 
-  HISS_RETURN_IF_ERROR(
-      matrix_product(x, {w.in_proj, d_, 2 * e_, 2 * e_}, {s.xz, n, 2 * e_, 2 * e_}));
+  HISS_RETURN_IF_ERROR(kernels.in_proj.run(x, w.packed_in_proj, s.xz));
   clock.lap(Stage::kInProj);
   HISS_RETURN_IF_ERROR(kernels.conv.run(conv_args(w, n, s), launch));
   clock.lap(Stage::kConv);
-  HISS_RETURN_IF_ERROR(matrix_product({s.u, n, e_, e_}, {w.x_proj, e_, row, row}, dt_B_C));
+  HISS_RETURN_IF_ERROR(kernels.x_proj.run(as_operands(s, n), w.packed_x_proj, s.dt_B_C));
   clock.lap(Stage::kXProj);
   HISS_RETURN_IF_ERROR(
-      matrix_product({s.dt_B_C, n, r_, row}, {w.dt_proj_weight, r_, e_, e_}, {s.dt, n, e_, e_}));
+      matrix_product({s.dt_B_C, n, r_, row_}, {w.dt_proj_weight, r_, e_, e_}, {s.dt, n, e_, e_}));
   clock.lap(Stage::kDtProj);
   HISS_RETURN_IF_ERROR(kernels.scan.run(scan_args(w, n, s), launch));
   clock.lap(Stage::kScan);
-  HISS_RETURN_IF_ERROR(matrix_product({s.u, n, e_, e_}, {w.out_proj, e_, d_, d_}, y, Write::kAdd));
+  HISS_RETURN_IF_ERROR(kernels.out_proj.run(as_operands(s, n), w.packed_out_proj, y));
   clock.lap(Stage::kOutProj);
   return {};
 }
 
-Status MambaPlan::run(const Mamba& w, const ConstMatrix& x, const Matrix& y,
-                      const MambaScratch& scratch) const {
+Status MambaPlan::run(const Mamba& w, const void* x, float* y, const MambaScratch& scratch) const {
   std::fill_n(scratch.conv_state, (k_ - 1) * e_, 0.0f);
   std::fill_n(scratch.scan_state, e_ * n_, 0.0f);
   for (int64_t done = 0; done < seqlen_;) {
     const int64_t n = std::min(tokens_, seqlen_ - done);
     const int64_t first = direction_ == Direction::kForward ? done : seqlen_ - done - n;
-    HISS_RETURN_IF_ERROR(run_part(w, n == tokens_ ? *whole_ : *rest_,
-                                  {x.data + first * x.stride, n, d_, x.stride},
-                                  {y.data + first * y.stride, n, d_, y.stride}, scratch));
+    const auto* bytes = static_cast<const std::byte*>(x) + first * d_ * size_of(operands_);
+    HISS_RETURN_IF_ERROR(
+        run_part(w, n == tokens_ ? *whole_ : *rest_, n, bytes, y + first * d_, scratch));
     done += n;
   }
   return {};

@@ -11,6 +11,7 @@
 #include "hiss/ops/selective_scan.h"
 #include "models/nn/carver.h"
 #include "models/nn/matrix.h"
+#include "models/nn/packed_product.h"
 #include "models/re_use/stage_times.h"
 #include "models/re_use/weights.h"
 
@@ -25,10 +26,11 @@ int64_t run_tokens(const ReUseConfig& config);
 struct MambaScratch {
   float* xz = nullptr;          // [n, 2E]
   float* u = nullptr;           // [n, E]; the scan's y after it
-  float* dt_B_C = nullptr;      // [n, R + 2N]
+  uint16_t* rounded = nullptr;  // [n, E]: u, then y, as bf16 operands
+  float* dt_B_C = nullptr;      // [n, R + 2N, and zeros]
   float* dt = nullptr;          // [n, E]
   float* conv_state = nullptr;  // [K - 1, E]
-  float* scan_state = nullptr;  // [E, N]
+  float* scan_state = nullptr;  // [N, E]
   std::span<std::byte> workspace;
 
   StageTimes* times = nullptr;  // nullptr: not measured
@@ -40,27 +42,34 @@ struct MambaScratch {
 class MambaPlan {
  public:
   // kUnsupported: no kernel, or the forced one declines.
-  static Result<MambaPlan> create(const Context& context, const ReUseConfig& config, int64_t seqlen,
-                                  Direction direction, Precision precision);
+  // `like`: packed weights, which every later run's have the sizes and operands of.
+  static Result<MambaPlan> create(const Context& context, const ReUseConfig& config,
+                                  const Mamba& like, int64_t seqlen, Direction direction,
+                                  Precision precision);
   size_t workspace_bytes() const;
   void add_kernels(std::set<std::string>& names) const;
 
-  // y [seqlen, d] += M(x), x [seqlen, d]: of one sequence, on the calling thread.
-  Status run(const Mamba& w, const ConstMatrix& x, const Matrix& y,
-             const MambaScratch& scratch) const;
+  // y [seqlen, d] += M(x), x [seqlen, d]: of one sequence, on the calling thread. x is of the
+  // operands' type.
+  Status run(const Mamba& w, const void* x, float* y, const MambaScratch& scratch) const;
 
  private:
   struct Kernels {
     Plan<CausalConv1d> conv;
     Plan<SelectiveScan> scan;
+    PackedProduct in_proj, x_proj, out_proj;
   };
   CausalConv1d::Args conv_args(const Mamba& w, int64_t n, const MambaScratch& s) const;
   SelectiveScan::Args scan_args(const Mamba& w, int64_t n, const MambaScratch& s) const;
-  Result<Kernels> choose(const Context& context, int64_t n) const;
-  Status run_part(const Mamba& w, const Kernels& kernels, const ConstMatrix& x, const Matrix& y,
+  Result<Kernels> choose(const Context& context, const Mamba& like, int64_t n) const;
+  Status run_part(const Mamba& w, const Kernels& kernels, int64_t n, const void* x, float* y,
                   const MambaScratch& s) const;
+  // n rows of u as the products' operands.
+  const void* as_operands(const MambaScratch& s, int64_t n) const;
 
   int64_t d_ = 0, e_ = 0, n_ = 0, r_ = 0, k_ = 0;
+  int64_t row_ = 0;  // of dt_B_C
+  Operands operands_ = Operands::kF32;
   int64_t seqlen_ = 0, tokens_ = 0;
   Direction direction_ = Direction::kForward;
   Precision precision_ = Precision::kStandard;

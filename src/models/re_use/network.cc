@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "models/re_use/packing.h"
+
 namespace hiss::models::re_use {
 namespace {
 
@@ -40,10 +42,13 @@ Status check(const SpectrumBatch& s) {
 
 Result<std::unique_ptr<ReUse>> Network::create(const ReUseConfig& config, Weights weights,
                                                Context& context, Precision precision) {
+  HISS_RETURN_IF_ERROR(pack(config, operands_for(precision, context.machine()), weights));
   std::unique_ptr<Network> network(new Network(config, std::move(weights), context, precision));
   // Chosen again for each shape; choosing once now tells early when nothing can run.
   const int64_t n = run_tokens(config);
-  HISS_ASSIGN_OR_RETURN(network->plan_, TFMambaPlan::create(context, config, n, n, precision));
+  HISS_ASSIGN_OR_RETURN(
+      network->plan_,
+      TFMambaPlan::create(context, config, network->weights_.TSMamba.front(), n, n, precision));
   return std::unique_ptr<ReUse>(std::move(network));
 }
 
@@ -79,8 +84,12 @@ size_t Network::lay_out(const Shape& shape, std::byte* memory) {
 Status Network::prepare(const Shape& shape) {
   if (shape == shape_) return {};
   shape_ = {};
-  HISS_ASSIGN_OR_RETURN(plan_, TFMambaPlan::create(context_, config_, shape.token_rows,
-                                                   shape.token_cols, precision_));
+  HISS_ASSIGN_OR_RETURN(plan_, TFMambaPlan::create(context_, config_, weights_.TSMamba.front(),
+                                                   shape.token_rows, shape.token_cols, precision_));
+  HISS_ASSIGN_OR_RETURN(encoder_dense_, DenseBlockPlan::create(shape.padded_bins,
+                                                               weights_.dense_encoder.dense_block));
+  HISS_ASSIGN_OR_RETURN(
+      decoder_dense_, DenseBlockPlan::create(shape.token_cols, weights_.mask_decoder.dense_block));
   const size_t bytes = lay_out(shape, nullptr);
   if (bytes > memory_.capacity()) {
     memory_ = Arena();
@@ -105,8 +114,8 @@ Status Network::run(const SpectrumBatch& spectrum, Activations* dump) {
 
 Status Network::run_item(float* log_magnitude, float* phase, Activations* dump) {
   StageClock encoder_clock(times_);
-  HISS_RETURN_IF_ERROR(
-      encode(weights_.dense_encoder, shape_, log_magnitude, phase, encoder_, tokens_));
+  HISS_RETURN_IF_ERROR(encode(weights_.dense_encoder, encoder_dense_, shape_, log_magnitude, phase,
+                              encoder_, tokens_));
   encoder_clock.lap(Stage::kEncoder);
   record(dump, "encoder_out", tokens_);
 
@@ -117,8 +126,9 @@ Status Network::run_item(float* log_magnitude, float* phase, Activations* dump) 
 
   StageClock decoder_clock(times_);
   HISS_RETURN_IF_ERROR(
-      decode_mask(weights_.mask_decoder, shape_, tokens_, decoder_, log_magnitude));
-  HISS_RETURN_IF_ERROR(decode_phase(weights_.phase_decoder, shape_, tokens_, decoder_, phase));
+      decode_mask(weights_.mask_decoder, decoder_dense_, shape_, tokens_, decoder_, log_magnitude));
+  HISS_RETURN_IF_ERROR(
+      decode_phase(weights_.phase_decoder, decoder_dense_, shape_, tokens_, decoder_, phase));
   decoder_clock.lap(Stage::kDecoders);
   return {};
 }

@@ -43,6 +43,7 @@ class Network final : public ReUse {
   Context& context_;
   Precision precision_;
   TFMambaPlan plan_;
+  DenseBlockPlan encoder_dense_, decoder_dense_;
   Shape shape_;
   Arena memory_;
   Map tokens_;  // [T', F', d]

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cpu/simd/row_math.h"
 #include "models/nn/norm.h"
 #include "models/nn/tasks.h"
 
@@ -14,24 +15,37 @@ SequenceScratch SequenceScratch::carve(Carver& carver, const ReUseConfig& config
                                        size_t workspace_bytes) {
   SequenceScratch s;
   s.x = carver.take<float>(length * config.channels);
-  s.both = carver.take<float>(length * 2 * config.channels);
+  s.forward = carver.take<float>(length * config.channels);
+  s.backward = carver.take<float>(length * config.channels);
+  s.rounded = carver.take<uint16_t>(length * config.channels);
   s.merged = carver.take<float>(length * config.channels);
   s.mamba = MambaScratch::carve(carver, config, workspace_bytes);
   return s;
 }
 
 Result<TFMambaPlan::Axis> TFMambaPlan::plan_axis(const Context& context, const ReUseConfig& config,
-                                                 Axis axis, Precision precision) {
-  HISS_ASSIGN_OR_RETURN(axis.forward, MambaPlan::create(context, config, axis.length,
-                                                        Direction::kForward, precision));
-  HISS_ASSIGN_OR_RETURN(axis.backward, MambaPlan::create(context, config, axis.length,
-                                                         Direction::kReverse, precision));
+                                                 const BiMamba& like, Axis axis,
+                                                 Precision precision) {
+  HISS_ASSIGN_OR_RETURN(axis.forward,
+                        MambaPlan::create(context, config, like.forward_blocks, axis.length,
+                                          Direction::kForward, precision));
+  HISS_ASSIGN_OR_RETURN(axis.backward,
+                        MambaPlan::create(context, config, like.backward_blocks, axis.length,
+                                          Direction::kReverse, precision));
+  HISS_ASSIGN_OR_RETURN(
+      axis.merge_forward,
+      PackedProduct::create(axis.length, like.packed_output_forward, Write::kReplace));
+  HISS_ASSIGN_OR_RETURN(
+      axis.merge_backward,
+      PackedProduct::create(axis.length, like.packed_output_backward, Write::kAdd));
   return axis;
 }
 
 Result<TFMambaPlan> TFMambaPlan::create(const Context& context, const ReUseConfig& config,
-                                        int64_t rows, int64_t cols, Precision precision) {
+                                        const TFMamba& like, int64_t rows, int64_t cols,
+                                        Precision precision) {
   TFMambaPlan plan;
+  plan.operands_ = operands_for(precision, context.machine());
   plan.d_ = config.channels;
   plan.epsilon_ = config.norm_epsilon;
   const int64_t d = config.channels;
@@ -39,8 +53,8 @@ Result<TFMambaPlan> TFMambaPlan::create(const Context& context, const ReUseConfi
       .sequences = cols, .length = rows, .sequence_stride = d, .token_stride = cols * d};
   const Axis freq{
       .sequences = rows, .length = cols, .sequence_stride = cols * d, .token_stride = d};
-  HISS_ASSIGN_OR_RETURN(plan.time_, plan_axis(context, config, time, precision));
-  HISS_ASSIGN_OR_RETURN(plan.freq_, plan_axis(context, config, freq, precision));
+  HISS_ASSIGN_OR_RETURN(plan.time_, plan_axis(context, config, like.time_mamba, time, precision));
+  HISS_ASSIGN_OR_RETURN(plan.freq_, plan_axis(context, config, like.freq_mamba, freq, precision));
   return plan;
 }
 
@@ -71,29 +85,34 @@ Status TFMambaPlan::run_axis(const Axis& axis, const BiMamba& w, const Map& toke
   });
 }
 
+const void* TFMambaPlan::as_operands(const float* x, int64_t rows, uint16_t* rounded) const {
+  if (operands_ == Operands::kF32) return x;
+  cpu::row_math().to_bf16(x, rows * d_, rounded);
+  return rounded;
+}
+
 // x -> LayerNorm(Linear([M_forward(x) + x, M_backward(x) + x])) + x
 Status TFMambaPlan::run_sequence(const Axis& axis, const BiMamba& w, float* tokens,
                                  const SequenceScratch& scratch) const {
   const int64_t length = axis.length;
-  float* both = scratch.both;
+  float *forward = scratch.forward, *backward = scratch.backward;
   StageClock clock(scratch.mamba.times);
   for (int64_t t = 0; t < length; ++t) {
     const float* token = tokens + t * axis.token_stride;
     std::copy_n(token, d_, scratch.x + t * d_);
-    std::copy_n(token, d_, both + t * 2 * d_);
-    std::copy_n(token, d_, both + t * 2 * d_ + d_);
+    std::copy_n(token, d_, forward + t * d_);
+    std::copy_n(token, d_, backward + t * d_);
   }
+  const void* x = as_operands(scratch.x, length, scratch.rounded);
   clock.lap(Stage::kMerge);
-  const ConstMatrix x{scratch.x, length, d_, d_};
-  HISS_RETURN_IF_ERROR(
-      axis.forward.run(w.forward_blocks, x, {both, length, d_, 2 * d_}, scratch.mamba));
-  HISS_RETURN_IF_ERROR(
-      axis.backward.run(w.backward_blocks, x, {both + d_, length, d_, 2 * d_}, scratch.mamba));
+  HISS_RETURN_IF_ERROR(axis.forward.run(w.forward_blocks, x, forward, scratch.mamba));
+  HISS_RETURN_IF_ERROR(axis.backward.run(w.backward_blocks, x, backward, scratch.mamba));
 
   StageClock merge_clock(scratch.mamba.times);
-  HISS_RETURN_IF_ERROR(matrix_product({both, length, 2 * d_, 2 * d_},
-                                      {w.output_proj_weight, 2 * d_, d_, d_},
-                                      {scratch.merged, length, d_, d_}));
+  HISS_RETURN_IF_ERROR(axis.merge_forward.run(as_operands(forward, length, scratch.rounded),
+                                              w.packed_output_forward, scratch.merged));
+  HISS_RETURN_IF_ERROR(axis.merge_backward.run(as_operands(backward, length, scratch.rounded),
+                                               w.packed_output_backward, scratch.merged));
   const LayerNorm norm{w.output_proj_bias, w.norm_weight, w.norm_bias, epsilon_};
   layer_norm_residual(norm, scratch.merged, length, d_, scratch.x, d_, tokens, axis.token_stride);
   merge_clock.lap(Stage::kMerge);

@@ -15,9 +15,11 @@ namespace hiss::models::re_use {
 
 // What one worker needs for one sequence of up to L tokens.
 struct SequenceScratch {
-  float* x = nullptr;       // [L, d]
-  float* both = nullptr;    // [L, 2d]: forward, backward
-  float* merged = nullptr;  // [L, d]
+  float* x = nullptr;           // [L, d]
+  float* forward = nullptr;     // [L, d]
+  float* backward = nullptr;    // [L, d]
+  uint16_t* rounded = nullptr;  // [L, d]: x, then each direction, as bf16 operands
+  float* merged = nullptr;      // [L, d]
   MambaScratch mamba;
   static SequenceScratch carve(Carver& carver, const ReUseConfig& config, int64_t length,
                                size_t workspace_bytes);
@@ -28,8 +30,10 @@ struct SequenceScratch {
 class TFMambaPlan {
  public:
   // For maps of `rows` (time) x `cols` (frequency) tokens.
-  static Result<TFMambaPlan> create(const Context& context, const ReUseConfig& config, int64_t rows,
-                                    int64_t cols, Precision precision);
+  // `like`: packed weights, which every later run's have the sizes and operands of.
+  static Result<TFMambaPlan> create(const Context& context, const ReUseConfig& config,
+                                    const TFMamba& like, int64_t rows, int64_t cols,
+                                    Precision precision);
   size_t workspace_bytes() const;
   void add_kernels(std::set<std::string>& names) const;
 
@@ -43,15 +47,20 @@ class TFMambaPlan {
     int64_t sequences = 0, length = 0;
     int64_t sequence_stride = 0, token_stride = 0;  // in floats
     MambaPlan forward{}, backward{};
+    PackedProduct merge_forward{}, merge_backward{};
   };
-  static Result<Axis> plan_axis(const Context& context, const ReUseConfig& config, Axis axis,
-                                Precision precision);
+  static Result<Axis> plan_axis(const Context& context, const ReUseConfig& config,
+                                const BiMamba& like, Axis axis, Precision precision);
   Status run_axis(const Axis& axis, const BiMamba& w, const Map& tokens,
                   const std::vector<SequenceScratch>& scratch, Executor& executor) const;
   Status run_sequence(const Axis& axis, const BiMamba& w, float* tokens,
                       const SequenceScratch& scratch) const;
 
+  // Dense rows of d floats as the products' operands.
+  const void* as_operands(const float* x, int64_t rows, uint16_t* rounded) const;
+
   int64_t d_ = 0;
+  Operands operands_ = Operands::kF32;
   double epsilon_ = 1e-5;
   Axis time_, freq_;
 };

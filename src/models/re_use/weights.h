@@ -12,6 +12,8 @@
 #include "hiss/status.h"
 #include "io/safetensors.h"
 #include "models/nn/conv2d.h"
+#include "models/nn/packed_product.h"
+#include "models/nn/winograd.h"
 #include "models/re_use/re_use.h"
 
 // The network's parameters under their names in the checkpoint. d = channels, E = expand * d,
@@ -25,6 +27,7 @@ struct ConvNormAct {
   const float* norm_weight = nullptr;   // 1.weight (d)
   const float* norm_bias = nullptr;     // 1.bias (d)
   const float* prelu_weight = nullptr;  // 2.weight (d)
+  WinogradWeight winograd;              // of a dense block's convolution, by pack()
 };
 
 struct DenseBlock {
@@ -39,24 +42,26 @@ struct Encoder {
 
 // One direction of Mamba-1.
 struct Mamba {
-  const float* in_proj = nullptr;         // (d, 2E): x, then z
-  const float* conv1d_weight = nullptr;   // (E, K)
-  const float* conv1d_bias = nullptr;     // (E)
-  const float* x_proj = nullptr;          // (E, R + 2N): dt, B, C
-  const float* dt_proj_weight = nullptr;  // (R, E)
-  const float* dt_proj_bias = nullptr;    // (E)
-  const float* A = nullptr;               // (E, N): -exp(A_log)
-  const float* D = nullptr;               // (E)
-  const float* out_proj = nullptr;        // (E, d)
+  const float* in_proj = nullptr;                               // (d, 2E): x, then z
+  const float* conv1d_weight = nullptr;                         // (E, K)
+  const float* conv1d_bias = nullptr;                           // (E)
+  const float* x_proj = nullptr;                                // (E, R + 2N): dt, B, C
+  const float* dt_proj_weight = nullptr;                        // (R, E)
+  const float* dt_proj_bias = nullptr;                          // (E)
+  const float* A = nullptr;                                     // (E, N): -exp(A_log)
+  const float* D = nullptr;                                     // (E)
+  const float* out_proj = nullptr;                              // (E, d)
+  PackedWeight packed_in_proj, packed_x_proj, packed_out_proj;  // by pack()
 };
 
 // Mamba in both directions, merged.
 struct BiMamba {
   Mamba forward_blocks, backward_blocks;
-  const float* output_proj_weight = nullptr;  // (2d, d): forward, backward
-  const float* output_proj_bias = nullptr;    // (d)
-  const float* norm_weight = nullptr;         // (d)
-  const float* norm_bias = nullptr;           // (d)
+  const float* output_proj_weight = nullptr;                   // (2d, d): forward, backward
+  const float* output_proj_bias = nullptr;                     // (d)
+  const float* norm_weight = nullptr;                          // (d)
+  const float* norm_bias = nullptr;                            // (d)
+  PackedWeight packed_output_forward, packed_output_backward;  // its halves, by pack()
 };
 
 struct TFMamba {

@@ -1,0 +1,56 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "device_set.h"
+#include "hiss/kernel.h"
+
+namespace hiss::bench {
+
+// A kernel with its arguments on the device and a workspace of exactly the size it asked for.
+template <class Op>
+class DeviceRun {
+ public:
+  DeviceRun(const Kernel<Op>& kernel, const typename Op::Args& args, DeviceSet& set)
+      : kernel_(kernel), args_(args) {
+    const typename Op::Problem problem = Op::describe(args);
+    const size_t bytes =
+        kernel.workspace_bytes ? kernel.workspace_bytes(problem, this_machine()) : 0;
+    if (bytes > 0) workspace_ = {set.bytes(static_cast<int64_t>(bytes)), bytes};
+  }
+
+  Status launch(cudaStream_t stream) const {
+    return kernel_.run(args_, {.workspace = workspace_, .stream = stream});
+  }
+
+ private:
+  const Kernel<Op>& kernel_;
+  typename Op::Args args_;
+  std::span<std::byte> workspace_;
+};
+
+// Work recorded once in a stream and replayed: shows that it can be, and takes the launches out of
+// the times.
+class Graph {
+ public:
+  // `record` launches into a stream and returns a Status.
+  template <class Record>
+  static Status run(cudaStream_t stream, Record&& record, auto&& replays) {
+    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+    const Status status = record(stream);
+    cudaGraph_t graph = nullptr;
+    const cudaError_t captured = cudaStreamEndCapture(stream, &graph);
+    if (!status.ok()) return status;
+    must(captured, "a kernel that cannot be captured");
+    cudaGraphExec_t executable = nullptr;
+    must(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
+    replays(executable);
+    must(cudaStreamSynchronize(stream), "run");
+    must(cudaGraphExecDestroy(executable), "graph");
+    must(cudaGraphDestroy(graph), "graph");
+    return {};
+  }
+};
+
+}  // namespace hiss::bench

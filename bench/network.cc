@@ -1,0 +1,229 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "network.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "contenders/python.h"
+#include "models/random_checkpoint.h"
+#include "models/re_use/re_use.h"
+#include "models/re_use/shape.h"
+
+namespace hiss::bench {
+namespace {
+
+using models::ReUse;
+using models::ReUseConfig;
+
+// One window's features, as dense [frames, bins].
+struct Features {
+  int64_t frames, bins;
+  std::vector<float> log_magnitude, phase;
+
+  Features(const ReUseConfig& c, int64_t rate)
+      : frames(kWindowSeconds * rate / (c.hop_size * rate / c.sampling_rate / 2 * 2) + 1),
+        bins(c.n_fft * rate / c.sampling_rate / 2 + 1) {
+    std::mt19937 engine(7);
+    std::uniform_real_distribution<float> uniform(0, 1);
+    for (int64_t i = 0; i < frames * bins; ++i) {
+      log_magnitude.push_back(2 * uniform(engine));
+      phase.push_back(6 * uniform(engine) - 3);
+    }
+  }
+  std::vector<float> phasors() const {
+    std::vector<float> values;
+    for (const float angle : phase)
+      values.push_back(std::cos(angle)), values.push_back(std::sin(angle));
+    return values;
+  }
+};
+
+ConstTensorView flat(const std::vector<float>& values) {
+  return {values.data(), DType::kF32, {static_cast<int64_t>(values.size())}};
+}
+
+double relative_rms(const std::vector<float>& values, const std::vector<float>& expected) {
+  return ops::compare(flat(values), flat(expected), {}).relative_rms;
+}
+
+// A checkpoint with random weights, gone with the object.
+class Checkpoint {
+ public:
+  static Result<std::unique_ptr<Checkpoint>> create(ReUseConfig config) {
+    auto checkpoint = std::make_unique<Checkpoint>();
+    checkpoint->path = (std::filesystem::temp_directory_path() /
+                        ("hiss_bench_" + std::to_string(config.blocks) + ".safetensors"))
+                           .string();
+    HISS_RETURN_IF_ERROR(models::re_use::write_random_checkpoint(checkpoint->path, config));
+    return checkpoint;
+  }
+  ~Checkpoint() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  std::string path;
+};
+
+// A network in one class, run on the same features again and again.
+class NetworkCall final : public Timed {
+ public:
+  static Result<std::unique_ptr<NetworkCall>> create(const std::string& path, Context& context,
+                                                     Precision precision, int64_t rate) {
+    HISS_ASSIGN_OR_RETURN(auto network, ReUse::load(path, context, precision));
+    std::unique_ptr<NetworkCall> call(new NetworkCall(std::move(network), rate));
+    HISS_RETURN_IF_ERROR(call->run());
+    return call;
+  }
+  const ReUse& network() const { return *network_; }
+  const Features& answer() const { return answer_; }
+  Result<double> milliseconds_of_a_call() override {
+    const double start = milliseconds(false);
+    HISS_RETURN_IF_ERROR(run());
+    return milliseconds(false) - start;
+  }
+
+ private:
+  NetworkCall(std::unique_ptr<ReUse> network, int64_t rate)
+      : network_(std::move(network)), input_(network_->config(), rate), answer_(input_) {}
+  Status run() {
+    answer_ = input_;
+    return network_->run(
+        {1, answer_.frames, answer_.bins, answer_.log_magnitude.data(), answer_.phase.data()},
+        nullptr);
+  }
+
+  const std::unique_ptr<ReUse> network_;
+  const Features input_;
+  Features answer_;
+};
+
+// Multiply-adds; reading and writing memory is left out, which binds nothing here.
+Work work_of(const ReUseConfig& c, int64_t frames, int64_t bins) {
+  const auto shape = models::re_use::Shape::of(frames, bins, c);
+  const auto d = static_cast<double>(c.channels), E = d * static_cast<double>(c.expand);
+  const auto N = static_cast<double>(c.d_state);
+  const double R = c.dt_rank > 0 ? static_cast<double>(c.dt_rank) : std::ceil(d / 16);
+  const auto pixels = static_cast<double>(shape.padded_frames * shape.padded_bins);
+  const auto tokens = static_cast<double>(shape.token_rows * shape.token_cols);
+  const auto blocks = static_cast<double>(c.blocks);
+  const double dense_block = 9 * (1 + 2 + 3 + 4) * d * d;
+  // Both axes, both directions.
+  const double products =
+      4 * tokens * blocks * (2 * d * E + E * (R + 2 * N) + R * E + E * d + d * d);
+  const double scans = 4 * tokens * blocks * E * (10 * N + 31 + static_cast<double>(c.d_conv) + 12);
+  const double encoder = pixels * (2 * d + dense_block) + tokens * 3 * d * d;
+  const double decoders = 2 * tokens * (dense_block + 6 * d * d + 24 * d * d) + 3 * pixels * d;
+  return {.updates = 4 * tokens * blocks * E * N,
+          .multiply_adds = products + scans + encoder + decoders,
+          .matrix_multiply_adds = products + encoder + decoders};
+}
+
+struct Eager {
+  std::string name;
+  double ms = 0, error = 0;
+};
+
+// The whole network's time in PyTorch, from the time of one of `blocks` blocks.
+Result<Eager> run_eager(const std::string& contenders, ReUseConfig config, Context& context,
+                        int threads, int64_t rate) {
+  HISS_ASSIGN_OR_RETURN(const auto python, Python::start(contenders, "torch_re_use.py"));
+  const auto blocks = static_cast<double>(config.blocks);
+  config.blocks = 1;
+  HISS_ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::create(config));
+  HISS_ASSIGN_OR_RETURN(const auto ours,
+                        NetworkCall::create(checkpoint->path, context, Precision::kStandard, rate));
+  Features features(config, rate);
+  std::ofstream(python->folder() + "/case.json") << nlohmann::json{{"checkpoint", checkpoint->path},
+                                                                   {"threads", threads},
+                                                                   {"frames", features.frames},
+                                                                   {"bins", features.bins}};
+  if (!python->write("log_magnitude", features.log_magnitude) ||
+      !python->write("phase", features.phase))
+    return Internal("torch: cannot write to " + python->folder());
+  HISS_ASSIGN_OR_RETURN(const std::string version, python->ask("version"));
+  HISS_ASSIGN_OR_RETURN(const std::string times, python->ask("case " + python->folder()));
+  char* rest = nullptr;
+  const double all = std::strtod(times.c_str(), &rest), block = std::strtod(rest, nullptr);
+  if (!python->read("log_magnitude_out", features.log_magnitude) ||
+      !python->read("phase_out", features.phase))
+    return DataLoss("torch: the spectrum is too short");
+  const auto& answer = ours->answer();
+  HISS_RETURN_IF_ERROR(check_answer("PyTorch, RE-USE, log magnitude", flat(features.log_magnitude),
+                                    flat(answer.log_magnitude),
+                                    {.relative_rms = 1e-4, .max_over_rms = 1e-2}));
+  // An angle means nothing where both parts are near zero: a few phasors may differ at will.
+  HISS_RETURN_IF_ERROR(check_answer("PyTorch, RE-USE, phase", flat(features.phasors()),
+                                    flat(answer.phasors()),
+                                    {.relative_rms = 1e-2, .max_over_rms = 3}));
+  return Eager{"PyTorch " + version + ", 1 block x " + std::to_string(static_cast<int>(blocks)),
+               all + (blocks - 1) * block,
+               relative_rms(answer.log_magnitude, features.log_magnitude)};
+}
+
+}  // namespace
+
+std::vector<NetworkShape> network_shapes() {
+  return {{"re_use_16k_5s", "", 16000},
+          {"re_use_48k_5s", "", 48000},
+          {"bundled_16k_5s", HISS_SOURCE_DIR "/models/hiss-small.safetensors", 16000}};
+}
+
+Result<std::vector<Row>> measure_network(const NetworkShape& shape, const Settings& settings,
+                                         const Peaks& peaks, const std::string& contenders) {
+  std::vector<Row> rows;
+  const auto wanted = [&](Precision precision) {
+    return std::regex_search("re_use/network " + shape.name + " " + to_string(precision),
+                             settings.filter);
+  };
+  if (!wanted(Precision::kStandard) && !wanted(Precision::kFast)) return rows;
+  HISS_ASSIGN_OR_RETURN(const auto random, Checkpoint::create({}));
+  const std::string& path = shape.model.empty() ? random->path : shape.model;
+  for (const int threads : settings.threads) {
+    HISS_ASSIGN_OR_RETURN(Context context, Context::create({.threads = threads}));
+    std::vector<std::unique_ptr<NetworkCall>> calls;
+    std::vector<Timed*> contestants;
+    for (const Precision precision : kPrecisions) {
+      if (!wanted(precision)) continue;
+      HISS_ASSIGN_OR_RETURN(auto call, NetworkCall::create(path, context, precision, shape.rate));
+      const Features& answer = call->answer();
+      Row row{.op = "re_use",
+              .kernel = "re_use/network",
+              .name = shape.name,
+              .dtype = "F32",
+              .precision = to_string(precision),
+              .threads = threads,
+              .work = work_of(call->network().config(), answer.frames, answer.bins)};
+      row.bound_ms = compute_bound(row.work, precision == Precision::kFast, threads, peaks);
+      row.bound_kind =
+          precision == Precision::kFast && peaks.bf16_multiply_adds > 0 ? "bf16" : "fma";
+      if (!calls.empty())
+        row.error = relative_rms(answer.log_magnitude, calls.front()->answer().log_magnitude);
+      rows.push_back(row);
+      contestants.push_back(call.get());
+      calls.push_back(std::move(call));
+    }
+    HISS_ASSIGN_OR_RETURN(const auto times,
+                          take_turns(contestants, settings.least, settings.budget_ms));
+    const size_t first = rows.size() - calls.size();
+    if (!contenders.empty() && shape.model.empty()) {
+      HISS_ASSIGN_OR_RETURN(
+          const Eager eager,
+          run_eager(contenders, calls.front()->network().config(), context, threads, shape.rate));
+      for (size_t i = first; i < rows.size(); ++i)
+        rows[i].peer = eager.name, rows[i].peer_median_ms = eager.ms;
+      if (rows[first].precision == to_string(Precision::kStandard)) rows[first].error = eager.error;
+    }
+    for (size_t i = first; i < rows.size(); ++i) {
+      rows[i].times = times[i - first];
+      print(rows[i]);
+    }
+  }
+  return rows;
+}
+
+}  // namespace hiss::bench

@@ -1,0 +1,204 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Decode step of the convolution: a thread has a vector of channels of one row, whose state passes
+// through its registers once whatever the number of tokens.
+//
+// Parallel over (row, vector of channels). Bound by the memory the state comes from, or by the
+// launch for few rows: docs/kernels/causal_conv1d_cuda.md.
+//
+// Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
+
+#include "cuda/launch.h"
+#include "cuda/tile/element.cuh"
+#include "cuda/tile/math.cuh"
+#include "hiss/ops/causal_conv1d_update.h"
+
+namespace hiss::cuda {
+namespace {
+
+constexpr std::string_view kName = "causal_conv1d_update/cuda.sm80.lanes_over_dim";
+constexpr int kThreads = 128;
+
+struct Update {
+  const void* x;
+  void* y;
+  const float *weight, *bias;
+  float *state, *snapshots;
+  const int32_t* indices;
+  int64_t batch, ntokens, dim, width, nslots;
+  int64_t x_stride[3], y_stride[3], weight_stride[2], bias_stride, index_stride, state_stride[3],
+      snapshot_stride[4];
+  bool silu;
+};
+
+Update update_of(const CausalConv1dUpdate::Args& a) {
+  Update u{};
+  u.x = a.x.data, u.y = a.y.data, u.weight = a.weight.as<float>(), u.bias = a.bias.as<float>();
+  u.state = a.state.as<float>(), u.snapshots = a.snapshots.as<float>();
+  u.indices = a.state_indices.as<int32_t>();
+  u.batch = a.x.shape[0], u.ntokens = a.x.shape[1], u.dim = a.x.shape[2];
+  u.width = a.weight.shape[1], u.nslots = a.state.shape[0];
+  for (int i = 0; i < 3; ++i) {
+    u.x_stride[i] = a.x.stride[i], u.y_stride[i] = a.y.stride[i];
+    u.state_stride[i] = a.state.stride[i];
+  }
+  for (int i = 0; i < 4; ++i) u.snapshot_stride[i] = a.snapshots.stride[i];
+  u.weight_stride[0] = a.weight.stride[0], u.weight_stride[1] = a.weight.stride[1];
+  u.bias_stride = a.bias.stride[0], u.index_stride = a.state_indices.stride[0];
+  u.silu = a.activation == Activation::kSilu;
+  return u;
+}
+
+// One row's vector of channels, at its first element.
+template <class T>
+struct Row {
+  const T* x;
+  T* y;
+  float *state, *snapshot;
+};
+
+template <class T>
+__device__ Row<T> row_of(const Update& u, int64_t row, int64_t slot, int64_t channel) {
+  return {static_cast<const T*>(u.x) + row * u.x_stride[0] + channel * u.x_stride[2],
+          static_cast<T*>(u.y) + row * u.y_stride[0] + channel * u.y_stride[2],
+          u.state + slot * u.state_stride[0] + channel * u.state_stride[2],
+          u.snapshots == nullptr
+              ? nullptr
+              : u.snapshots + row * u.snapshot_stride[0] + channel * u.snapshot_stride[3]};
+}
+
+// Width known: the state in registers. Vectors of more than one channel are dense.
+template <class T, int kVector, int kWidth>
+__device__ void run_row(const Update& u, const Row<T>& r, int64_t channel) {
+  constexpr int kHistory = kWidth - 1;
+  float tap[kWidth][kVector], bias[kVector], input[kWidth][kVector];
+#pragma unroll
+  for (int j = 0; j < kHistory; ++j) load_pack<kVector>(r.state + j * u.state_stride[1], input[j]);
+#pragma unroll
+  for (int v = 0; v < kVector; ++v) {
+    bias[v] = u.bias == nullptr ? 0.0f : u.bias[(channel + v) * u.bias_stride];
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k)
+      tap[k][v] = u.weight[(channel + v) * u.weight_stride[0] + k * u.weight_stride[1]];
+  }
+  for (int64_t t = 0; t < u.ntokens; ++t) {
+    load_pack<kVector>(r.x + t * u.x_stride[1], input[kHistory]);
+    float sum[kVector];
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      sum[v] = bias[v];
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) sum[v] = fmaf(tap[k][v], input[k][v], sum[v]);
+      if (u.silu) sum[v] = silu(sum[v]);
+    }
+    store_pack(sum, r.y + t * u.y_stride[1]);
+#pragma unroll
+    for (int j = 0; j < kHistory; ++j) {
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) input[j][v] = input[j + 1][v];
+      if (r.snapshot != nullptr)
+        store_pack(input[j], r.snapshot + t * u.snapshot_stride[1] + j * u.snapshot_stride[2]);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kHistory; ++j) store_pack(input[j], r.state + j * u.state_stride[1]);
+}
+
+// Any width: inputs are read again from where they lie.
+template <class T>
+__device__ void run_row_any_width(const Update& u, const Row<T>& r, int64_t channel) {
+  const int64_t history = u.width - 1;
+  const auto input = [&](int64_t i) {  // i < 0: before these tokens
+    return i < 0 ? r.state[(history + i) * u.state_stride[1]] : to_float(r.x[i * u.x_stride[1]]);
+  };
+  for (int64_t t = 0; t < u.ntokens; ++t) {
+    float sum = u.bias == nullptr ? 0.0f : u.bias[channel * u.bias_stride];
+    for (int64_t k = 0; k < u.width; ++k)
+      sum = fmaf(u.weight[channel * u.weight_stride[0] + k * u.weight_stride[1]],
+                 input(t - history + k), sum);
+    r.y[t * u.y_stride[1]] = from_float<T>(u.silu ? silu(sum) : sum);
+    if (r.snapshot == nullptr) continue;
+    for (int64_t j = 0; j < history; ++j)
+      r.snapshot[t * u.snapshot_stride[1] + j * u.snapshot_stride[2]] = input(t + 1 - history + j);
+  }
+  // Row j comes from row j or a later one.
+  for (int64_t j = 0; j < history; ++j)
+    r.state[j * u.state_stride[1]] = input(u.ntokens - history + j);
+}
+
+template <class T, int kVector, int kWidth>
+__global__ void __launch_bounds__(kThreads) conv_update(const __grid_constant__ Update u) {
+  const int64_t vectors = u.dim / kVector;
+  const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (item >= u.batch * vectors) return;
+  const int64_t row = item / vectors, channel = item % vectors * kVector;
+  const int64_t slot = u.indices == nullptr ? row : u.indices[row * u.index_stride];
+  // Negative: padding. Too large can only be a broken list.
+  if (slot < 0 || slot >= u.nslots) {
+    const Row<T> r = row_of<T>(u, row, 0, channel);
+    const float zero[kVector] = {};
+    for (int64_t t = 0; t < u.ntokens; ++t) store_pack(zero, r.y + t * u.y_stride[1]);
+    return;
+  }
+  const Row<T> r = row_of<T>(u, row, slot, channel);
+  if constexpr (kWidth == 0)
+    run_row_any_width<T>(u, r, channel);
+  else
+    run_row<T, kVector, kWidth>(u, r, channel);
+}
+
+Decline why_not(const CausalConv1dUpdate::Problem&, const Machine& machine) {
+  return machine.cuda_sm < 80 ? why::kDevice : Decline();
+}
+
+template <class T, int kVector, int kWidth>
+Status launch_update(const Update& u, cudaStream_t stream) {
+  const int64_t blocks = ceil_div(u.batch * (u.dim / kVector), kThreads);
+  if (blocks == 0) return {};
+  conv_update<T, kVector, kWidth><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u);
+  return launched(kName);
+}
+
+template <class T, int kVector>
+Status launch_width(const Update& u, cudaStream_t stream) {
+  switch (u.width) {
+    case 2:
+      return launch_update<T, kVector, 2>(u, stream);
+    case 3:
+      return launch_update<T, kVector, 3>(u, stream);
+    case 4:
+      return launch_update<T, kVector, 4>(u, stream);
+    default:
+      return launch_update<T, 1, 0>(u, stream);
+  }
+}
+
+Status run(const CausalConv1dUpdate::Args& args, const Launch& launch) {
+  const Update u = update_of(args);
+  const cudaStream_t stream = stream_of(launch);
+  // Four channels a thread, 16 bytes of state, where there are enough of them.
+  constexpr int kVector = 4;
+  const auto fits = [](const ConstTensorView& view) {
+    const int channels = view.rank - 1;
+    return !view.present() || (view.stride[channels] == 1 &&
+                               aligned_rows(view, channels, kVector * size_of(view.dtype)));
+  };
+  const bool wide = u.dim % kVector == 0 && u.batch * u.dim >= int64_t{132} * 2048 &&
+                    fits(args.x) && fits(args.y) && fits(args.state) && fits(args.snapshots);
+  return with_element(args.x.dtype, [&]<class T>() {
+    return wide ? launch_width<T, kVector>(u, stream) : launch_width<T, 1>(u, stream);
+  });
+}
+
+}  // namespace
+
+namespace causal_conv1d_update {
+extern constinit const Kernel<CausalConv1dUpdate> lanes_over_dim;
+constinit const Kernel<CausalConv1dUpdate> lanes_over_dim{.name = kName,
+                                                          .why_not = why_not,
+                                                          .workspace_bytes = nullptr,
+                                                          .run = run,
+                                                          .device = Device::kCuda};
+}  // namespace causal_conv1d_update
+}  // namespace hiss::cuda
