@@ -40,6 +40,10 @@ struct Shared {
   // A third warpgroup makes the weights, where its registers can be spared.
   static constexpr bool kWeigher = kOutputs && kN <= 128;
   static constexpr int kThreads = kWeigher ? 512 : 384;
+  // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
+  static constexpr int kCopyRegisters = kWeigher ? 56 : kOutputs ? 40 : 88;
+  static constexpr int kWeighRegisters = 104;
+  static constexpr int kRowRegisters = kWeigher ? 176 : kOutputs ? 232 : 208;
   // x and z, then y: a ring of its own, held until y is on its way.
   static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
   // B, C and the scalars: held until the state is up to date.

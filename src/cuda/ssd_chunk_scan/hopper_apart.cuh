@@ -25,12 +25,8 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
     multiply_cb<S>(cb, stages.base + at * S::kStage, 0);
     wgmma_wait<0>();
     pin(cb);
-    uint32_t cb2[16];
-    round_cb(cb2, cb);
     stages.weights_empty[to.at].wait(to.phase ^ 1);
-    for (int slot = 0; slot < p.slots; ++slot)
-      store_weights(cb, cb2, weights + to.at * S::kWeightStage + slot * kTile, l,
-                    stages.scalars(at, slot), 0);
+    store_all_weights(cb, weights + to.at * S::kWeightStage, l, &stages.scalars(at, 0), p.slots, 0);
     fence_async_proxy();
     __syncwarp();
     if (l.lane == 0) {
@@ -59,7 +55,8 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     w.stages.full[at].wait(ring.stage.phase);
     if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
       w.stages.weights_full[from.at].wait(from.phase);
-    if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+    if (length < kChunk) [[unlikely]]
+      clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
 
     float y[32];
     uint32_t operand[4 * S::kPanels][4], x[4][4];
@@ -77,7 +74,14 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     else
       add_tokens<S>(y, x, weights + l.slot * kTile);
     uint32_t weighted[4][4];
-    weigh_rows<T>(weighted, tile, l, own, length);
+    if (faults.any) [[unlikely]] {  // the state is to have them
+      uint32_t raw[4][4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) load_rows<T>(raw[j], tile, l, j, length);
+      weigh_rows(weighted, raw, l, own);
+    } else {
+      weigh_rows(weighted, x, l, own);
+    }
     update_state(state, own.from_start[kChunk - 1], weighted, stage);
     wgmma_wait<1>();
     pin(y);
@@ -99,7 +103,8 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     pin(state);
     pin(weighted);
     if (l.lane == 0) release(k, w.stages, at);
-    if (cut.at_checkpoint) store_checkpoint(w, cut.checkpoint, state);
+    if (cut.at_checkpoint) [[unlikely]]
+      store_checkpoint(w, cut.checkpoint, state);
   }
   if (l.lane == 0 && l.warp == 0) wait_stores_read();
 }

@@ -78,7 +78,8 @@ __device__ __forceinline__ void load_rows(uint32_t (&x)[4], uint32_t tile, const
   load_transposed(x, tile + slab(l, j));
 #pragma unroll
   for (int i = 0; i < 4; ++i) x[i] = as_factors<T>(x[i]);
-  if (length == kChunk) return;
+  if (length == kChunk) [[likely]]
+    return;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int token = 16 * j + 8 * (i / 2) + l.column;
@@ -98,16 +99,13 @@ __device__ void clear_rows(char* b, int length, int warpgroup) {
 }
 
 // x, each token times what is left of it at the end of the chunk.
-template <class T>
-__device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], uint32_t x, const Lane& l,
-                                           const Scalars& scalars, int length) {
+__device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], const uint32_t (&x)[4][4],
+                                           const Lane& l, const Scalars& scalars) {
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    load_rows<T>(weighted[j], x, l, j, length);
+  for (int j = 0; j < 4; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      weighted[j][i] = times(weighted[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
-  }
+      weighted[j][i] = times(x[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
 }
 
 // state = state decay + weighted B
@@ -181,54 +179,87 @@ __device__ __forceinline__ float diagonal(float cb, float dt, float s_j, float s
   return gap > 0 ? w : gap == 0 ? w + skip : 0.0f;
 }
 
-// The weights of tokens j <= i in token i, for one head, into shared memory. Blocks of 16 above the
-// diagonal are zero from the start; below it the exponential is a product of two that are at most
-// 1 when the state decays, by way of the row block's first token. cb has all columns or every
-// other eight from `first` on.
-template <int n>
-__device__ __forceinline__ void store_weights(const float (&cb)[n], const uint32_t (&cb2)[n / 2],
-                                              uint32_t weights, const Lane& l,
-                                              const Scalars& scalars, int first) {
+// The weights of tokens j <= i in token i, for `kCount` heads side by side, by warp kWarp of four.
+// Blocks of 16 above the diagonal are zero from the start; below it the exponential is a product
+// of two that are at most 1 when the state decays, by way of the row block's first token. cb has
+// all columns or every other eight from `first` on.
+template <int kWarp, int kCount, int n>
+__device__ __forceinline__ void store_weights_of(const float (&cb)[n], const uint32_t (&cb2)[n / 2],
+                                                 uint32_t weights, const Lane& l,
+                                                 const Scalars* heads, int first) {
   constexpr int kHalves = n / 16;  // of a block of 16 columns
-  const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
-  const uint32_t f0 = scalars.within[l.row], f1 = scalars.within[l.row + 8];
-  const uint32_t* before = scalars.before[max(l.warp - 1, 0)];
-  uint32_t m[4][kHalves][2];
+  uint32_t m[kCount][kWarp + 1][kHalves][2];
 #pragma unroll
-  for (int j = 0; j < 4; ++j)
+  for (int j = 0; j <= kWarp; ++j)
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      const int column = 16 * j + 8 * half + first + l.column, at = kHalves * j + half;
-      auto& to = m[j][half];
-      to[0] = to[1] = 0;
-      if (j < l.warp) {
-        const uint32_t w = before[column / 2];
-        to[0] = times(cb2[2 * at], times(w, f0));
-        to[1] = times(cb2[2 * at + 1], times(w, f1));
-      } else if (j == l.warp) {
+    for (int half = 0; half < kHalves; ++half)
+#pragma unroll
+      for (int h = 0; h < kCount; ++h) {
+        const Scalars& scalars = heads[h];
+        const int column = 16 * j + 8 * half + first + l.column, at = kHalves * j + half;
+        auto& to = m[h][j][half];
+        if (j < kWarp) {
+          const uint32_t w = scalars.before[kWarp - 1][column / 2];
+          to[0] = times(cb2[2 * at], times(w, scalars.within[l.row]));
+          to[1] = times(cb2[2 * at + 1], times(w, scalars.within[l.row + 8]));
+          continue;
+        }
         const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
         const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
+        const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
         const float* v = &cb[4 * at];
         const int gap = l.row - column;
-        if (kHalves == 1 || half == 0)
-          to[0] = packed<Factor>(diagonal(v[0], dt.x, s.x, s0, gap, skip),
-                                 diagonal(v[1], dt.y, s.y, s0, gap - 1, skip));
+        to[0] = kHalves == 1 || half == 0
+                    ? packed<Factor>(diagonal(v[0], dt.x, s.x, s0, gap, skip),
+                                     diagonal(v[1], dt.y, s.y, s0, gap - 1, skip))
+                    : 0;
         to[1] = packed<Factor>(diagonal(v[2], dt.x, s.x, s1, gap + 8, skip),
                                diagonal(v[3], dt.y, s.y, s1, gap + 7, skip));
       }
-    }
-  const int row = 16 * l.warp + l.lane % 16;
+  const int row = 16 * kWarp + l.lane % 16;
 #pragma unroll
-  for (int j = 0; j < 4; j += 3 - kHalves) {
-    if (j > l.warp) continue;
-    if constexpr (kHalves == 2) {
-      const uint32_t r[4] = {m[j][0][0], m[j][0][1], m[j][1][0], m[j][1][1]};
-      store_matrices(weights + swizzled(row, 2 * j + l.lane / 16), r);
-    } else {
-      const uint32_t r[4] = {m[j][0][0], m[j][0][1], m[j + 1][0][0], m[j + 1][0][1]};
-      store_matrices(weights + swizzled(row, 2 * (j + l.lane / 16) + first / 8), r);
+  for (int h = 0; h < kCount; ++h)
+#pragma unroll
+    for (int j = 0; j <= kWarp; j += 3 - kHalves) {
+      if constexpr (kHalves == 2) {
+        const uint32_t r[4] = {m[h][j][0][0], m[h][j][0][1], m[h][j][1][0], m[h][j][1][1]};
+        store_matrices(weights + h * kTile + swizzled(row, 2 * j + l.lane / 16), r);
+      } else {
+        const bool two = j < kWarp;
+        const uint32_t r[4] = {m[h][j][0][0], m[h][j][0][1], two ? m[h][two ? j + 1 : j][0][0] : 0,
+                               two ? m[h][two ? j + 1 : j][0][1] : 0};
+        store_matrices(weights + h * kTile + swizzled(row, 2 * (j + l.lane / 16) + first / 8), r);
+      }
     }
+}
+
+template <int kCount, int n>
+__device__ __forceinline__ void store_weights(const float (&cb)[n], const uint32_t (&cb2)[n / 2],
+                                              uint32_t weights, const Lane& l, const Scalars* heads,
+                                              int first) {
+  switch (l.warp) {
+    case 0:
+      return store_weights_of<0, kCount>(cb, cb2, weights, l, heads, first);
+    case 1:
+      return store_weights_of<1, kCount>(cb, cb2, weights, l, heads, first);
+    case 2:
+      return store_weights_of<2, kCount>(cb, cb2, weights, l, heads, first);
+    default:
+      return store_weights_of<3, kCount>(cb, cb2, weights, l, heads, first);
   }
+}
+
+// For all heads of the block.
+template <int n>
+__device__ __forceinline__ void store_all_weights(const float (&cb)[n], uint32_t weights,
+                                                  const Lane& l, const Scalars* heads, int slots,
+                                                  int first) {
+  uint32_t cb2[n / 2];
+  round_cb(cb2, cb);
+  int slot = 0;
+  for (; slot + 1 < slots; slot += 2)
+    store_weights<2>(cb, cb2, weights + slot * kTile, l, heads + slot, first);
+  if (slot < slots) store_weights<1>(cb, cb2, weights + slot * kTile, l, heads + slot, first);
 }
 
 // Tokens with a NaN or an infinity in the warp's rows: the first such token of rows `row` and
@@ -243,14 +274,15 @@ __device__ __forceinline__ bool not_finite(uint32_t factor) { return (factor & 0
 
 __device__ __forceinline__ Faults find_faults(uint32_t (&x)[4][4], const Lane& l) {
   Faults f;
-  uint32_t sum = 0;
+  uint32_t sum[4] = {};  // of zeros, unless there is one
 #pragma unroll
   for (int j = 0; j < 4; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(x[j][i]), "r"(0));
-  f.any = __any_sync(~0u, (sum & 0x7fff7fffu) != 0);
-  if (!f.any) return f;
+      asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum[i]) : "r"(x[j][i]), "r"(0));
+  f.any = __any_sync(~0u, ((sum[0] | sum[1] | sum[2] | sum[3]) & 0x7fff7fffu) != 0);
+  if (!f.any) [[likely]]
+    return f;
 #pragma unroll
   for (int j = 0; j < 4; ++j)
 #pragma unroll

@@ -26,7 +26,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
                          barriers + 2 * S::kStages + S::kRowStages + S::kWeightStages};
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
-      stages.full[i].init(1 + p.slots);
+      stages.full[i].init(2);  // who copies and who makes scalars
       stages.empty[i].init((kRowWarps + (S::kWeigher ? 4 : 0)) * k.share);
     }
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kRowWarps);
@@ -44,7 +44,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
 
   const int warpgroup = threadIdx.x / 128 - 1;
   if (warpgroup < 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kCopyRegisters));
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (warp == 0) {
       if (lane == 0) copy_tiles<S, kZ, kOutputs>(k, p, stages);
@@ -55,13 +55,10 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
     }
     __syncwarp();
   } else if (S::kWeigher && warpgroup == 2) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 104;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kWeighRegisters));
     if constexpr (S::kWeigher) make_weights<T>(k, p, stages, shared_address(memory));
   } else {
-    if constexpr (S::kWeigher)
-      asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");
-    else
-      asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(S::kRowRegisters));
     const Lane l = lane_of(k, p, warpgroup);
     compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
                      static_cast<int64_t>(p.group) * p.heads_per_group + l.head,

@@ -69,99 +69,140 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
   }
 }
 
+// log(1 + e^v) to a few 10^-6: a series where 1 + e^v would lose the digits.
+__device__ __forceinline__ float softplus_short(float v) {
+  const float e = exp2_flushed(v * kLog2E);
+  float log2_sum;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log2_sum) : "f"(1.0f + e));
+  const float small = e * (1.0f - e * (0.5f - e * (1.0f / 3)));
+  return v > 20.0f ? v : e < 0.02f ? small : log2_sum * kLn2;
+}
+
 __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
-  if (k.softplus) v = softplus(v);
+  if (k.softplus) v = softplus_short(v);
   v = v < k.dt_min ? k.dt_min : v;
   return v > k.dt_max ? k.dt_max : v;
 }
 
-// dt of a lane's two tokens in one head and chunk, as read.
-template <class Dt>
+// dt of a lane's two tokens in the heads of the block, as read, and the chunk they are of.
+template <class Dt, int kSlots>
 struct Steps {
-  int stage, slot, length;
+  int stage, length;
   uint32_t phase;
-  Dt raw[2];
+  Dt raw[kSlots][2];
 };
 
-// Waits for nothing that it reads: tokens beyond the segment repeat its last one.
-template <class Dt>
-__device__ __forceinline__ void read_steps(const HopperScan& k, const Place& p, int64_t t, int lane,
-                                           int slot, Dt (&raw)[2]) {
-  const int64_t head = p.group * p.heads_per_group + p.first_head + slot;
-  const Dt* from = static_cast<const Dt*>(k.dt) + p.row * k.dt_stride[0] + head * k.dt_stride[2];
-#pragma unroll
-  for (int i = 0; i < 2; ++i) raw[i] = from[min(t + 2 * lane + i, p.end - 1) * k.dt_stride[1]];
-}
+// What lane `slot` knows of that head of the block: log2 of the decay in a step of 1, dt_bias, and
+// the D that weights include.
+struct HeadNumbers {
+  float rate, bias, skip;
+};
 
-template <bool kOutputs, class Dt>
-__device__ __forceinline__ void write_scalars(const HopperScan& k, const Place& p,
-                                              const Steps<Dt>& d, int lane, Scalars& to) {
-  const int64_t head = p.group * p.heads_per_group + p.first_head + d.slot;
-  const float bias = k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f;
+__device__ __forceinline__ HeadNumbers read_numbers(const HopperScan& k, const Place& p, int lane) {
+  const int64_t head = p.group * p.heads_per_group + p.first_head + min(lane, p.slots - 1);
   const float A = k.A[head * k.A_stride];
-  const float rate = (k.a_is_log ? -exp2_fast(A * kLog2E) : A) * kLog2E;
-  float dt[2], s[2];
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    dt[i] = 2 * lane + i < d.length ? step_size(k, to_float(d.raw[i]) + bias) : 0.0f;
-    s[i] = 2 * lane + i < d.length ? dt[i] * rate : 0.0f;
-  }
-  float sum = s[0] + s[1];
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const float other = __shfl_up_sync(~0u, sum, step);
-    if (lane >= step) sum += other;
-  }
-  const float last = __shfl_sync(~0u, sum, 31), earlier = __shfl_up_sync(~0u, sum, 1);
-  if (lane > 0) s[0] += earlier;
-  s[1] = sum;
-  reinterpret_cast<float2*>(to.from_start)[lane] = {exp2_flushed(s[0]), exp2_flushed(s[1])};
-  to.to_end[lane] =
-      packed<Factor>(dt[0] * exp2_flushed(last - s[0]), dt[1] * exp2_flushed(last - s[1]));
-  if constexpr (!kOutputs) {
-    if (lane == 31) to.s[kChunk - 1] = last;
-    return;
-  }
-  reinterpret_cast<float2*>(to.s)[lane] = {s[0], s[1]};
-  reinterpret_cast<float2*>(to.dt)[lane] = {dt[0], dt[1]};
-#pragma unroll
-  for (int i = 0; i < 3; ++i) {
-    const float anchor = __shfl_sync(~0u, s[0], 8 * (i + 1));
-    to.before[i][lane] =
-        packed<Factor>(dt[0] * exp2_flushed(anchor - s[0]), dt[1] * exp2_flushed(anchor - s[1]));
-  }
-  const float anchor = __shfl_sync(~0u, s[0], lane & ~7);
-  const float a = exp2_flushed(s[0] - anchor), b = exp2_flushed(s[1] - anchor);
-  reinterpret_cast<uint2*>(to.within)[lane] = {packed<Factor>(a, a), packed<Factor>(b, b)};
-  if (lane == 0) to.skip = k.D && k.D_stride[1] == 0 ? k.D[head * k.D_stride[0]] : 0.0f;
+  return {(k.a_is_log ? -exp_accurate(A) : A) * kLog2E,
+          k.dt_bias ? k.dt_bias[head * k.dt_bias_stride] : 0.0f,
+          k.D && k.D_stride[1] == 0 ? k.D[head * k.D_stride[0]] : 0.0f};
 }
 
-// One of the warps that take turns at the heads of the block, chunk after chunk. Reads ahead. In a
-// ring of two stages a third would be more than a round behind, where phases look alike.
+// The scalars of two heads, whose chains of operations run side by side.
+template <bool kOutputs, class Dt>
+__device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNumbers& numbers,
+                                              const Dt (&raw)[2][2], int length, int lane,
+                                              const int (&slot)[2], Scalars* to) {
+  float dt[2][2], s[2][2], sum[2], last[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float rate = __shfl_sync(~0u, numbers.rate, slot[h]);
+    const float bias = __shfl_sync(~0u, numbers.bias, slot[h]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const bool there = 2 * lane + i < length;
+      dt[h][i] = there ? step_size(k, to_float(raw[h][i]) + bias) : 0.0f;
+      s[h][i] = there ? dt[h][i] * rate : 0.0f;
+    }
+    sum[h] = s[h][0] + s[h][1];
+  }
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float other = __shfl_up_sync(~0u, sum[h], step);
+      if (lane >= step) sum[h] += other;
+    }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    Scalars& out = to[slot[h]];
+    last[h] = __shfl_sync(~0u, sum[h], 31);
+    const float earlier = __shfl_up_sync(~0u, sum[h], 1);
+    if (lane > 0) s[h][0] += earlier;
+    s[h][1] = sum[h];
+    reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),
+                                                       exp2_flushed(s[h][1])};
+    out.to_end[lane] = packed<Factor>(dt[h][0] * exp2_flushed(last[h] - s[h][0]),
+                                      dt[h][1] * exp2_flushed(last[h] - s[h][1]));
+    if constexpr (!kOutputs) {
+      if (lane == 31) out.s[kChunk - 1] = last[h];
+    } else {
+      reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
+      reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
+#pragma unroll
+      for (int i = 0; i < 3; ++i) {
+        const float anchor = __shfl_sync(~0u, s[h][0], 8 * (i + 1));
+        out.before[i][lane] = packed<Factor>(dt[h][0] * exp2_flushed(anchor - s[h][0]),
+                                             dt[h][1] * exp2_flushed(anchor - s[h][1]));
+      }
+      const float anchor = __shfl_sync(~0u, s[h][0], lane & ~7);
+      const float a = exp2_flushed(s[h][0] - anchor), b = exp2_flushed(s[h][1] - anchor);
+      reinterpret_cast<uint2*>(out.within)[lane] = {packed<Factor>(a, a), packed<Factor>(b, b)};
+      if (lane == slot[h]) out.skip = numbers.skip;
+    }
+  }
+}
+
+// One of the warps that take turns at the chunks. Reads ahead, and waits for nothing that it reads:
+// tokens beyond the segment repeat its last one. In a ring of two stages a third warp would be more
+// than a round behind, where phases look alike.
 template <class Dt, class S, bool kOutputs>
 __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages, int turn,
                              int lane) {
   constexpr int kTurns = S::kStages > 2 ? 3 : 2;
   if (turn >= kTurns) return;
+  const HeadNumbers numbers = read_numbers(k, p, lane);
+  const Dt* from = static_cast<const Dt*>(k.dt) + p.row * k.dt_stride[0] +
+                   (p.group * p.heads_per_group + p.first_head) * k.dt_stride[2];
   Rings<S> ring;
   Cutter<kOutputs> cut(k, p);
-  int slot = turn;
+  int skipped = turn;
   const auto ahead = [&] {
-    Steps<Dt> d{.stage = -1};
-    for (; slot >= p.slots && !cut.done(); slot -= p.slots) cut.next(k), ring.advance();
+    Steps<Dt, S::kSlots> d{.stage = -1};
+    for (; skipped > 0 && !cut.done(); --skipped) cut.next(k), ring.stage.advance();
     if (cut.done()) return d;
-    d.stage = ring.stage.at, d.phase = ring.stage.phase;
-    d.slot = slot, d.length = cut.length;
-    read_steps(k, p, cut.t, lane, slot, d.raw);
-    slot += kTurns;
+    d.stage = ring.stage.at, d.phase = ring.stage.phase, d.length = cut.length;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const Dt* token = from + min(cut.t + 2 * lane + i, p.end - 1) * k.dt_stride[1];
+#pragma unroll
+      for (int slot = 0; slot < S::kSlots; ++slot)
+        d.raw[slot][i] = token[min(slot, p.slots - 1) * k.dt_stride[2]];
+    }
+    skipped = kTurns;
     return d;
   };
-  Steps<Dt> next = ahead();
+  Steps<Dt, S::kSlots> next = ahead();
   while (next.stage >= 0) {
-    const Steps<Dt> d = next;
+    const Steps<Dt, S::kSlots> d = next;
     next = ahead();
     stages.empty[d.stage].wait(d.phase ^ 1);
-    write_scalars<kOutputs>(k, p, d, lane, stages.scalars(d.stage, d.slot));
+#pragma unroll
+    for (int first = 0; first < S::kSlots; first += 2) {
+      const int second = first + 1 < S::kSlots ? first + 1 : first;
+      const Dt raw[2][2] = {{d.raw[first][0], d.raw[first][1]},
+                            {d.raw[second][0], d.raw[second][1]}};
+      const int slot[2] = {min(first, p.slots - 1), min(second, p.slots - 1)};
+      write_scalars<kOutputs>(k, numbers, raw, d.length, lane, slot, &stages.scalars(d.stage, 0));
+    }
     __syncwarp();
     if (lane == 0) stages.full[d.stage].arrive();
   }

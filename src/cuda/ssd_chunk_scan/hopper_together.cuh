@@ -30,7 +30,8 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
-    if (length < kChunk) clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+    if (length < kChunk) [[unlikely]]
+      clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
 
     uint32_t operand[4][4];
     read_state<S>(y, operand, state, stage);
@@ -38,11 +39,7 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     pin(y);
     pin(operand);
     if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
-    uint32_t cb2[8];
-    round_cb(cb2, cb);
-    for (int slot = 0; slot < w.p.slots; ++slot)
-      store_weights(cb, cb2, w.weights + slot * kTile, l, w.stages.scalars(at, slot),
-                    8 * w.warpgroup);
+    store_all_weights(cb, w.weights, l, &w.stages.scalars(at, 0), w.p.slots, 8 * w.warpgroup);
     fence_async_proxy();
     uint32_t x[4][4];
 #pragma unroll
@@ -59,7 +56,14 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     previous_row = row_at;
     add_tokens<S>(y, x, w.weights + l.slot * kTile);
     uint32_t weighted[4][4];
-    weigh_rows<T>(weighted, tile, l, own, length);
+    if (faults.any) [[unlikely]] {  // the state is to have them
+      uint32_t raw[4][4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) load_rows<T>(raw[j], tile, l, j, length);
+      weigh_rows(weighted, raw, l, own);
+    } else {
+      weigh_rows(weighted, x, l, own);
+    }
     update_state(state, own.from_start[kChunk - 1], weighted, stage);
 
     wgmma_wait<1>();  // x is to leave the registers
@@ -87,7 +91,8 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     pin(cb);
     pin(weighted);
     if (l.lane == 0) release(w.k, w.stages, at);
-    if (checkpoint >= 0) store_checkpoint(w, checkpoint, state);
+    if (checkpoint >= 0) [[unlikely]]
+      store_checkpoint(w, checkpoint, state);
   }
   if (l.lane == 0 && l.warp == 0) wait_stores_read();
 }

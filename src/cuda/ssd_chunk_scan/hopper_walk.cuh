@@ -71,9 +71,14 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
     char* stage = w.stages.memory + at * S::kStage;
     w.stages.full[at].wait(ring.stage.phase);
     convert_tiles<T, S>(stage, S::kPanels, 128, 256);
-    if (cut.length < kChunk) clear_rows<S>(stage, cut.length, w.warpgroup);
-    weigh_rows<T>(to, w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
-                  w.stages.scalars(at, w.l.slot), cut.length);
+    if (cut.length < kChunk) [[unlikely]]
+      clear_rows<S>(stage, cut.length, w.warpgroup);
+    uint32_t x[4][4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      load_rows<T>(x[j], w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
+                   j, cut.length);
+    weigh_rows(to, x, w.l, w.stages.scalars(at, w.l.slot));
   };
   if (!cut.done()) prepare(weighted);
   while (!cut.done()) {
@@ -120,7 +125,7 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
   const HopperScan& k = w.k;
   const int rows = w.p.heads_per_group * k.headdim, row0 = w.p.group * rows + 64 * w.l.tile;
   const int thread = threadIdx.x % 128;
-  if (length == kChunk && 64 * w.l.tile + 64 <= rows) {
+  if (length == kChunk && 64 * w.l.tile + 64 <= rows) [[likely]] {
     if (thread == 0) store_tile(&k.y, tile, row0, static_cast<int>(t), static_cast<int>(w.p.row));
     return;
   }
@@ -136,7 +141,7 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
 template <class T, bool kZ>
 __device__ __forceinline__ void finish_rows(float (&y)[32], const float (&skip)[2],
                                             const Faults& faults, uint32_t tile, const Lane& l) {
-  if (skip[0] != 0.0f || skip[1] != 0.0f) {
+  if (skip[0] != 0.0f || skip[1] != 0.0f) [[unlikely]] {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       uint32_t x[4];
@@ -149,7 +154,7 @@ __device__ __forceinline__ void finish_rows(float (&y)[32], const float (&skip)[
       }
     }
   }
-  if (faults.any) {
+  if (faults.any) [[unlikely]] {
 #pragma unroll
     for (int i = 0; i < 32; ++i)
       if (i / 4 * 8 + l.column + i % 2 >= faults.first[i / 2 % 2]) y[i] = NAN;
