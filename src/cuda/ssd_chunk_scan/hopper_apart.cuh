@@ -41,8 +41,9 @@ template <class T, class S, bool kZ, int n>
 __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
   const HopperScan& k = w.k;
   const Lane& l = w.l;
-  float skip[2];
-  read_skip(w, skip);
+  const bool skips = k.D && k.D_stride[1] != 0;
+  uint32_t skip[4] = {};
+  if (skips) read_skip(w, skip);
   Rings<S> ring;
   Ring<S::kWeightStages> from;
   int previous_row = -1;
@@ -51,19 +52,24 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
     const uint32_t weights = w.weights + from.at * S::kWeightStage;
+    char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
     w.stages.full[at].wait(ring.stage.phase);
     if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
       w.stages.weights_full[from.at].wait(from.phase);
     if (length < kChunk) [[unlikely]]
-      clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+      clear_rows<S>(w.stages.memory + at * S::kStage, tile_memory, length, w.warpgroup);
 
     float y[32];
     uint32_t operand[4 * S::kPanels][4], x[4][4];
     read_state<S>(y, operand, state, stage);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) load_rows<T>(x[j], tile, l, j, length);
-    const Faults faults = find_faults(x, l);
+    load_rows<T>(x, tile, l);
+    const bool faults = any_fault(x);
+    int2 first_fault = {kChunk, kChunk};
+    if (faults) [[unlikely]] {
+      first_fault = clear_faults<T>(tile_memory, l);
+      load_rows<T>(x, tile, l);
+    }
     wgmma_wait<0>();
     pin(y);
     pin(operand);
@@ -74,15 +80,10 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     else
       add_tokens<S>(y, x, weights + l.slot * kTile);
     uint32_t weighted[4][4];
-    if (faults.any) [[unlikely]] {  // the state is to have them
-      uint32_t raw[4][4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) load_rows<T>(raw[j], tile, l, j, length);
-      weigh_rows(weighted, raw, l, own);
-    } else {
-      weigh_rows(weighted, x, l, own);
-    }
-    update_state(state, own.from_start[kChunk - 1], weighted, stage);
+    weigh_rows(weighted, x, l, own);
+    const float end = own.from_start[kChunk - 1];
+    const float decay[2] = {first_fault.x < kChunk ? NAN : end, first_fault.y < kChunk ? NAN : end};
+    update_state(state, decay, weighted, stage);
     wgmma_wait<1>();
     pin(y);
     pin(x);
@@ -94,11 +95,14 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
       }
     }
     previous_row = row_at;
-    finish_rows<T, kZ>(y, skip, faults, tile, l);
+    if (skips) [[unlikely]]
+      add_skip<T>(y, skip, tile, l);
+    finish_rows<T, kZ>(y, tile, l);
+    if (faults) [[unlikely]]
+      store_faults<T>(tile_memory, l, first_fault);
     fence_async_proxy();
     named_barrier(1 + w.warpgroup, 128);
-    store_output(w, tile, w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile, cut.t,
-                 length);
+    store_output(w, tile, tile_memory, cut.t, length);
     wgmma_wait<0>();
     pin(state);
     pin(weighted);

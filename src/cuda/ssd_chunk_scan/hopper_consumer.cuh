@@ -71,29 +71,28 @@ __device__ __forceinline__ void convert_tiles(char* stage, int tiles, int first,
   }
 }
 
-// 16 tokens of the warp's rows as an operand; tokens from `length` on read as zero.
+// The tokens of the warp's rows as operands, 16 each.
 template <class T>
-__device__ __forceinline__ void load_rows(uint32_t (&x)[4], uint32_t tile, const Lane& l, int j,
-                                          int length) {
-  load_transposed(x, tile + slab(l, j));
+__device__ __forceinline__ void load_rows(uint32_t (&x)[4][4], uint32_t tile, const Lane& l) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) x[i] = as_factors<T>(x[i]);
-  if (length == kChunk) [[likely]]
-    return;
+  for (int j = 0; j < 4; ++j) {
+    load_transposed(x[j], tile + slab(l, j));
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int token = 16 * j + 8 * (i / 2) + l.column;
-    x[i] &= (token < length ? 0xffffu : 0) | (token + 1 < length ? 0xffff0000u : 0);
+    for (int i = 0; i < 4; ++i) x[j][i] = as_factors<T>(x[j][i]);
   }
 }
 
-// Rows of B that belong to no token of this chunk must be finite: they meet zeros.
+// Rows of B and x that belong to no token of this chunk must be finite: they meet zeros.
 template <class S>
-__device__ void clear_rows(char* b, int length, int warpgroup) {
+__device__ __forceinline__ void clear_rows(char* b, char* x, int length, int warpgroup) {
   const int thread = threadIdx.x % 128;
-  for (int panel = 0; panel < S::kPanels; ++panel)
+#pragma unroll 1
+  for (int panel = 0; panel <= S::kPanels; ++panel) {
+    char* tile = panel < S::kPanels ? b + panel * kTile : x;
+#pragma unroll 1
     for (int row = length + thread / 8; row < kChunk; row += 16)
-      *reinterpret_cast<uint4*>(b + panel * kTile + row * 128 + thread % 8 * 16) = {};
+      *reinterpret_cast<uint4*>(tile + row * 128 + thread % 8 * 16) = {};
+  }
   fence_async_proxy();
   named_barrier(1 + warpgroup, 128);
 }
@@ -108,12 +107,12 @@ __device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], const uin
       weighted[j][i] = times(x[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
 }
 
-// state = state decay + weighted B
+// state = state decay + weighted B, with a decay for row `row` and one for row `row + 8`.
 template <int n>
-__device__ __forceinline__ void update_state(float (&state)[n], float decay,
+__device__ __forceinline__ void update_state(float (&state)[n], const float (&decay)[2],
                                              const uint32_t (&weighted)[4][4], uint32_t stage) {
 #pragma unroll
-  for (int i = 0; i < n; ++i) state[i] *= decay;
+  for (int i = 0; i < n; ++i) state[i] *= decay[i / 2 % 2];
   const uint64_t b = rows_are_products(stage, kTile);
   wgmma_fence();
 #pragma unroll
@@ -165,13 +164,6 @@ __device__ __forceinline__ void read_state(float (&y)[32], uint32_t (&operand)[k
   }
 }
 
-// Neighbouring elements of cb rounded, as operands.
-template <int n>
-__device__ __forceinline__ void round_cb(uint32_t (&to)[n / 2], const float (&cb)[n]) {
-#pragma unroll
-  for (int i = 0; i < n / 2; ++i) to[i] = packed<Factor>(cb[2 * i], cb[2 * i + 1]);
-}
-
 // On the diagonal: cb dt_j exp2(s_i - s_j), and D more where i is j; nothing for j > i.
 __device__ __forceinline__ float diagonal(float cb, float dt, float s_j, float s_i, int gap,
                                           float skip) {
@@ -179,73 +171,83 @@ __device__ __forceinline__ float diagonal(float cb, float dt, float s_j, float s
   return gap > 0 ? w : gap == 0 ? w + skip : 0.0f;
 }
 
-// The weights of tokens j <= i in token i, for `kCount` heads side by side, by warp kWarp of four.
-// Blocks of 16 above the diagonal are zero from the start; below it the exponential is a product
-// of two that are at most 1 when the state decays, by way of the row block's first token. cb has
-// all columns or every other eight from `first` on.
-template <int kWarp, int kCount, int n>
-__device__ __forceinline__ void store_weights_of(const float (&cb)[n], const uint32_t (&cb2)[n / 2],
-                                                 uint32_t weights, const Lane& l,
-                                                 const Scalars* heads, int first) {
-  constexpr int kHalves = n / 16;  // of a block of 16 columns
-  uint32_t m[kCount][kWarp + 1][kHalves][2];
-#pragma unroll
-  for (int j = 0; j <= kWarp; ++j)
-#pragma unroll
-    for (int half = 0; half < kHalves; ++half)
-#pragma unroll
-      for (int h = 0; h < kCount; ++h) {
-        const Scalars& scalars = heads[h];
-        const int column = 16 * j + 8 * half + first + l.column, at = kHalves * j + half;
-        auto& to = m[h][j][half];
-        if (j < kWarp) {
-          const uint32_t w = scalars.before[kWarp - 1][column / 2];
-          to[0] = times(cb2[2 * at], times(w, scalars.within[l.row]));
-          to[1] = times(cb2[2 * at + 1], times(w, scalars.within[l.row + 8]));
-          continue;
-        }
-        const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
-        const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
-        const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
-        const float* v = &cb[4 * at];
-        const int gap = l.row - column;
-        to[0] = kHalves == 1 || half == 0
-                    ? packed<Factor>(diagonal(v[0], dt.x, s.x, s0, gap, skip),
-                                     diagonal(v[1], dt.y, s.y, s0, gap - 1, skip))
-                    : 0;
-        to[1] = packed<Factor>(diagonal(v[2], dt.x, s.x, s1, gap + 8, skip),
-                               diagonal(v[3], dt.y, s.y, s1, gap + 7, skip));
-      }
-  const int row = 16 * kWarp + l.lane % 16;
-#pragma unroll
-  for (int h = 0; h < kCount; ++h)
-#pragma unroll
-    for (int j = 0; j <= kWarp; j += 3 - kHalves) {
-      if constexpr (kHalves == 2) {
-        const uint32_t r[4] = {m[h][j][0][0], m[h][j][0][1], m[h][j][1][0], m[h][j][1][1]};
-        store_matrices(weights + h * kTile + swizzled(row, 2 * j + l.lane / 16), r);
-      } else {
-        const bool two = j < kWarp;
-        const uint32_t r[4] = {m[h][j][0][0], m[h][j][0][1], two ? m[h][two ? j + 1 : j][0][0] : 0,
-                               two ? m[h][two ? j + 1 : j][0][1] : 0};
-        store_matrices(weights + h * kTile + swizzled(row, 2 * (j + l.lane / 16) + first / 8), r);
-      }
-    }
+// Two elements of one row of the weights, on the diagonal.
+__device__ __forceinline__ uint32_t diagonal_pair(const float* cb, const float2& dt,
+                                                  const float2& s_j, float s_i, int gap,
+                                                  float skip) {
+  return packed<Factor>(diagonal(cb[0], dt.x, s_j.x, s_i, gap, skip),
+                        diagonal(cb[1], dt.y, s_j.y, s_i, gap - 1, skip));
 }
 
+// The weights of tokens j <= i in token i, for `kCount` heads side by side. Blocks of 16 above the
+// diagonal are zero from the start; below it the exponential is a product of two that are at most
+// 1 when the state decays, by way of the row block's first token. cb has all columns or every
+// other eight from `first` on. All warps run the same instructions, however few blocks they store.
 template <int kCount, int n>
-__device__ __forceinline__ void store_weights(const float (&cb)[n], const uint32_t (&cb2)[n / 2],
-                                              uint32_t weights, const Lane& l, const Scalars* heads,
-                                              int first) {
-  switch (l.warp) {
-    case 0:
-      return store_weights_of<0, kCount>(cb, cb2, weights, l, heads, first);
-    case 1:
-      return store_weights_of<1, kCount>(cb, cb2, weights, l, heads, first);
-    case 2:
-      return store_weights_of<2, kCount>(cb, cb2, weights, l, heads, first);
-    default:
-      return store_weights_of<3, kCount>(cb, cb2, weights, l, heads, first);
+__device__ __forceinline__ void store_weights(const float (&cb)[n], uint32_t weights, const Lane& l,
+                                              const Scalars* heads, int first) {
+  constexpr int kHalves = n / 16;  // of a block of 16 columns
+  float on_diagonal[4 * kHalves];
+#pragma unroll
+  for (int i = 0; i < 4 * kHalves; ++i) {
+    constexpr int kBlock = 4 * kHalves;
+    const float low = l.warp == 0 ? cb[i] : cb[kBlock + i];
+    const float high = l.warp == 2 ? cb[2 * kBlock + i] : cb[3 * kBlock + i];
+    on_diagonal[i] = l.warp < 2 ? low : high;
+  }
+  const int row = 16 * l.warp + l.lane % 16;
+#pragma unroll
+  for (int h = 0; h < kCount; ++h) {
+    const Scalars& scalars = heads[h];
+    const uint32_t tile = weights + h * kTile;
+    const uint32_t f0 = scalars.within[l.row], f1 = scalars.within[l.row + 8];
+    const uint32_t* before = scalars.before[max(l.warp - 1, 0)];
+    uint32_t m[4][kHalves][2];
+#pragma unroll
+    for (int j = 0; j < 3; ++j)
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half) {
+        const int at = kHalves * j + half;
+        const uint32_t w = before[(16 * j + 8 * half + first + l.column) / 2];
+        m[j][half][0] = times(packed<Factor>(cb[4 * at], cb[4 * at + 1]), times(w, f0));
+        m[j][half][1] = times(packed<Factor>(cb[4 * at + 2], cb[4 * at + 3]), times(w, f1));
+      }
+    const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
+    uint32_t d[2][2] = {};
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const int column = 16 * l.warp + 8 * half + first + l.column, gap = l.row - column;
+      const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
+      const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
+      if (kHalves == 1 || half == 0)
+        d[half][0] = diagonal_pair(&on_diagonal[4 * half], dt, s, s0, gap, skip);
+      d[half][1] = diagonal_pair(&on_diagonal[4 * half + 2], dt, s, s1, gap + 8, skip);
+    }
+    if constexpr (kHalves == 2) {
+#pragma unroll
+      for (int j = 0; j < 3; ++j) {
+        const uint32_t r[4] = {m[j][0][0], m[j][0][1], m[j][1][0], m[j][1][1]};
+        if (j < l.warp) store_matrices(tile + swizzled(row, 2 * j + l.lane / 16), r);
+      }
+      const uint32_t r[4] = {d[0][0], d[0][1], d[1][0], d[1][1]};
+      store_matrices(tile + swizzled(row, 2 * l.warp + l.lane / 16), r);
+    } else {
+      const int piece = 2 * (l.lane / 16) + first / 8;
+      const bool both = l.warp > 1;  // blocks 0 and 1 lie before the diagonal
+      const bool on_first = l.warp == 0, on_second = l.warp == 1;
+      const uint32_t r[4] = {on_first ? d[0][0] : m[0][0][0], on_first ? d[0][1] : m[0][0][1],
+                             on_second ? d[0][0]
+                             : both    ? m[1][0][0]
+                                       : 0,
+                             on_second ? d[0][1]
+                             : both    ? m[1][0][1]
+                                       : 0};
+      store_matrices(tile + swizzled(row, piece), r);
+      const bool third = l.warp == 2;
+      const uint32_t q[4] = {third ? d[0][0] : m[2][0][0], third ? d[0][1] : m[2][0][1],
+                             third ? 0 : d[0][0], third ? 0 : d[0][1]};
+      if (both) store_matrices(tile + swizzled(row, piece + 4), q);
+    }
   }
 }
 
@@ -254,54 +256,57 @@ template <int n>
 __device__ __forceinline__ void store_all_weights(const float (&cb)[n], uint32_t weights,
                                                   const Lane& l, const Scalars* heads, int slots,
                                                   int first) {
-  uint32_t cb2[n / 2];
-  round_cb(cb2, cb);
   int slot = 0;
+#pragma unroll 1
   for (; slot + 1 < slots; slot += 2)
-    store_weights<2>(cb, cb2, weights + slot * kTile, l, heads + slot, first);
-  if (slot < slots) store_weights<1>(cb, cb2, weights + slot * kTile, l, heads + slot, first);
+    store_weights<2>(cb, weights + slot * kTile, l, heads + slot, first);
+  if (slot < slots) store_weights<1>(cb, weights + slot * kTile, l, heads + slot, first);
 }
 
-// Tokens with a NaN or an infinity in the warp's rows: the first such token of rows `row` and
-// `row + 8`, kChunk where there is none. They are taken out of the operand, because their products
-// with zeros would reach earlier tokens.
-struct Faults {
-  bool any = false;
-  int first[2] = {kChunk, kChunk};
-};
-
-__device__ __forceinline__ bool not_finite(uint32_t factor) { return (factor & 0x7f80) == 0x7f80; }
-
-__device__ __forceinline__ Faults find_faults(uint32_t (&x)[4][4], const Lane& l) {
-  Faults f;
+// Whether some element of the warp's rows is NaN or infinite.
+__device__ __forceinline__ bool any_fault(const uint32_t (&x)[4][4]) {
   uint32_t sum[4] = {};  // of zeros, unless there is one
 #pragma unroll
   for (int j = 0; j < 4; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum[i]) : "r"(x[j][i]), "r"(0));
-  f.any = __any_sync(~0u, ((sum[0] | sum[1] | sum[2] | sum[3]) & 0x7fff7fffu) != 0);
-  if (!f.any) [[likely]]
-    return f;
-#pragma unroll
-  for (int j = 0; j < 4; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int token = 16 * j + 8 * (i / 2) + l.column;
-      if (not_finite(x[j][i])) {
-        f.first[i % 2] = min(f.first[i % 2], token);
-        x[j][i] &= 0xffff0000u;
-      }
-      if (not_finite(x[j][i] >> 16)) {
-        f.first[i % 2] = min(f.first[i % 2], token + 1);
-        x[j][i] &= 0xffffu;
-      }
+  return __any_sync(~0u, ((sum[0] | sum[1] | sum[2] | sum[3]) & 0x7fff7fffu) != 0);
+}
+
+// Address of an element of the warp's rows in a tile of x or y.
+template <class T>
+__device__ __forceinline__ T& element(char* tile, const Lane& l, int token, int row) {
+  return *reinterpret_cast<T*>(tile + swizzled(token, 2 * l.warp + row / 8) + row % 8 * 2);
+}
+
+// Products with zeros would take a NaN or an infinity of x to earlier tokens. So x is cleared of
+// them, from its row's first one on; returns the token of that, of the rows `row` and `row + 8`,
+// kChunk where there is none.
+template <class T>
+__device__ __forceinline__ int2 clear_faults(char* tile, const Lane& l) {
+  int first = kChunk;
+  if (l.lane < 16) {
+#pragma unroll 1
+    for (int token = 0; token < kChunk; ++token) {
+      T& x = element<T>(tile, l, token, l.lane);
+      if (first == kChunk && !isfinite(to_float(x))) first = token;
+      if (first < kChunk) x = from_float<T>(0.0f);
     }
-#pragma unroll
-  for (int i = 0; i < 2; ++i)
-    for (int step = 1; step < 4; step *= 2)
-      f.first[i] = min(f.first[i], __shfl_xor_sync(~0u, f.first[i], step));
-  return f;
+  }
+  __syncwarp();
+  return {__shfl_sync(~0u, first, l.lane / 4), __shfl_sync(~0u, first, l.lane / 4 + 8)};
+}
+
+// y of the tokens from a fault on.
+template <class T>
+__device__ __forceinline__ void store_faults(char* tile, const Lane& l, int2 first) {
+  __syncwarp();
+#pragma unroll 1
+  for (int token = l.lane % 4; token < kChunk; token += 4) {
+    if (token >= first.x) element<T>(tile, l, token, l.lane / 4) = from_float<T>(NAN);
+    if (token >= first.y) element<T>(tile, l, token, l.lane / 4 + 8) = from_float<T>(NAN);
+  }
 }
 
 // A state tensor's row, or an output's, at the thread's two rows: f(register, row, state).

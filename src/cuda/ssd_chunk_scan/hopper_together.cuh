@@ -16,8 +16,9 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
   Cutter<true> cut(k, w.p);
   if (cut.done()) return;
   Rings<S> ring;
-  float skip[2];
-  read_skip(w, skip);
+  const bool skips = k.D && k.D_stride[1] != 0;
+  uint32_t skip[4] = {};
+  if (skips) read_skip(w, skip);
   float cb[16], y[32];
   w.stages.full[ring.stage.at].wait(ring.stage.phase);
   convert_tiles<T, S>(w.stages.memory + ring.stage.at * S::kStage, 2 * S::kPanels, 128, 256);
@@ -29,9 +30,10 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
+    char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
     if (length < kChunk) [[unlikely]]
-      clear_rows<S>(w.stages.memory + at * S::kStage, length, w.warpgroup);
+      clear_rows<S>(w.stages.memory + at * S::kStage, tile_memory, length, w.warpgroup);
 
     uint32_t operand[4][4];
     read_state<S>(y, operand, state, stage);
@@ -42,9 +44,13 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     store_all_weights(cb, w.weights, l, &w.stages.scalars(at, 0), w.p.slots, 8 * w.warpgroup);
     fence_async_proxy();
     uint32_t x[4][4];
-#pragma unroll
-    for (int j = 0; j < 4; ++j) load_rows<T>(x[j], tile, l, j, length);
-    const Faults faults = find_faults(x, l);
+    load_rows<T>(x, tile, l);
+    const bool faults = any_fault(x);
+    int2 first_fault = {kChunk, kChunk};
+    if (faults) [[unlikely]] {
+      first_fault = clear_faults<T>(tile_memory, l);
+      load_rows<T>(x, tile, l);
+    }
     wgmma_wait<0>();
     pin(y);
     decay_rows(y, own, l);
@@ -56,15 +62,10 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     previous_row = row_at;
     add_tokens<S>(y, x, w.weights + l.slot * kTile);
     uint32_t weighted[4][4];
-    if (faults.any) [[unlikely]] {  // the state is to have them
-      uint32_t raw[4][4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) load_rows<T>(raw[j], tile, l, j, length);
-      weigh_rows(weighted, raw, l, own);
-    } else {
-      weigh_rows(weighted, x, l, own);
-    }
-    update_state(state, own.from_start[kChunk - 1], weighted, stage);
+    weigh_rows(weighted, x, l, own);
+    const float end = own.from_start[kChunk - 1];
+    const float decay[2] = {first_fault.x < kChunk ? NAN : end, first_fault.y < kChunk ? NAN : end};
+    update_state(state, decay, weighted, stage);
 
     wgmma_wait<1>();  // x is to leave the registers
     pin(y);
@@ -81,11 +82,14 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     wgmma_wait<2>();
     pin(y);
     if (more) named_arrive(kWeightsRead + w.warpgroup, 256);
-    finish_rows<T, kZ>(y, skip, faults, tile, l);
+    if (skips) [[unlikely]]
+      add_skip<T>(y, skip, tile, l);
+    finish_rows<T, kZ>(y, tile, l);
+    if (faults) [[unlikely]]
+      store_faults<T>(tile_memory, l, first_fault);
     fence_async_proxy();
     named_barrier(1 + w.warpgroup, 128);
-    store_output(w, tile, w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile, t,
-                 length);
+    store_output(w, tile, tile_memory, t, length);
     wgmma_wait<0>();
     pin(state);
     pin(cb);

@@ -67,17 +67,14 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
   Cutter<false> cut(w.k, w.p);
   uint32_t weighted[4][4], next[4][4];
   const auto prepare = [&](uint32_t(&to)[4][4]) {
-    const int at = ring.stage.at;
+    const int at = ring.stage.at, tile = ring.row.at * S::kRowStage + w.warpgroup * kTile;
     char* stage = w.stages.memory + at * S::kStage;
     w.stages.full[at].wait(ring.stage.phase);
     convert_tiles<T, S>(stage, S::kPanels, 128, 256);
     if (cut.length < kChunk) [[unlikely]]
-      clear_rows<S>(stage, cut.length, w.warpgroup);
+      clear_rows<S>(stage, w.stages.row_memory + tile, cut.length, w.warpgroup);
     uint32_t x[4][4];
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-      load_rows<T>(x[j], w.stages.row_base + ring.row.at * S::kRowStage + w.warpgroup * kTile, w.l,
-                   j, cut.length);
+    load_rows<T>(x, w.stages.row_base + tile, w.l);
     weigh_rows(to, x, w.l, w.stages.scalars(at, w.l.slot));
   };
   if (!cut.done()) prepare(weighted);
@@ -85,7 +82,8 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
     const int at = ring.stage.at, row_at = ring.row.at;
     const Scalars& scalars = w.stages.scalars(at, w.l.slot);
     total += scalars.s[kChunk - 1];
-    update_state(state, scalars.from_start[kChunk - 1], weighted, w.stages.base + at * S::kStage);
+    const float decay[2] = {scalars.from_start[kChunk - 1], scalars.from_start[kChunk - 1]};
+    update_state(state, decay, weighted, w.stages.base + at * S::kStage);
     cut.next(w.k);
     ring.advance();
     if (!cut.done()) prepare(next);
@@ -130,6 +128,7 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
     return;
   }
   uint16_t* y = static_cast<uint16_t*>(k.y_data) + w.p.row * k.y_stride[0] + row0;
+#pragma unroll 1
   for (int i = thread; i < 8 * length; i += 128) {
     if (64 * w.l.tile + i % 8 * 8 >= rows) continue;
     *reinterpret_cast<uint4*>(y + (t + i / 8) * k.y_stride[1] + i % 8 * 8) =
@@ -137,28 +136,9 @@ __device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_
   }
 }
 
-// y = (y + skip x) SiLU(z), rounded, in place of x.
+// y = y SiLU(z), rounded, in place of x.
 template <class T, bool kZ>
-__device__ __forceinline__ void finish_rows(float (&y)[32], const float (&skip)[2],
-                                            const Faults& faults, uint32_t tile, const Lane& l) {
-  if (skip[0] != 0.0f || skip[1] != 0.0f) [[unlikely]] {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      uint32_t x[4];
-      load_transposed(x, tile + slab(l, j));
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float2 v = unpacked<T>(x[i]);
-        y[8 * j + 2 * i] += skip[i % 2] * v.x;
-        y[8 * j + 2 * i + 1] += skip[i % 2] * v.y;
-      }
-    }
-  }
-  if (faults.any) [[unlikely]] {
-#pragma unroll
-    for (int i = 0; i < 32; ++i)
-      if (i / 4 * 8 + l.column + i % 2 >= faults.first[i / 2 % 2]) y[i] = NAN;
-  }
+__device__ __forceinline__ void finish_rows(float (&y)[32], uint32_t tile, const Lane& l) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
     uint32_t out[4];
@@ -204,14 +184,32 @@ __device__ __forceinline__ void add_tokens_by_warp(float (&y)[32], const uint32_
     }
 }
 
-// What of D the weights do not include: where it is not one number a head.
+// D where it is not one number a head, which the weights include: as a diagonal of the warp's rows
+// by itself, an operand.
 template <class S>
-__device__ __forceinline__ void read_skip(const Bench<S>& w, float (&skip)[2]) {
+__device__ __forceinline__ void read_skip(const Bench<S>& w, uint32_t (&skip)[4]) {
   const HopperScan& k = w.k;
+  float d[2];
   for (int i = 0; i < 2; ++i)
-    skip[i] = k.D && k.D_stride[1] != 0 && w.l.stored
-                  ? k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]]
-                  : 0.0f;
+    d[i] = w.l.stored ? k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]] : 0;
+  const int gap = w.l.lane / 4 - w.l.column;
+  skip[0] = packed<Factor>(gap == 0 ? d[0] : 0.0f, gap == 1 ? d[0] : 0.0f);
+  skip[1] = skip[2] = 0;
+  skip[3] = packed<Factor>(gap == 0 ? d[1] : 0.0f, gap == 1 ? d[1] : 0.0f);
+}
+
+// y += D x, x from its tile.
+template <class T>
+__device__ __forceinline__ void add_skip(float (&y)[32], const uint32_t (&skip)[4], uint32_t tile,
+                                         const Lane& l) {
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    uint32_t x[4];
+    load_matrices(
+        x, tile + swizzled(8 * i + l.lane % 8 + (l.lane & 16) / 2, 2 * l.warp + (l.lane & 8) / 8));
+    multiply_in_warp(&y[4 * i], skip, as_factors<T>(x[0]), as_factors<T>(x[1]));
+    multiply_in_warp(&y[4 * i + 4], skip, as_factors<T>(x[2]), as_factors<T>(x[3]));
+  }
 }
 
 __device__ __forceinline__ void decay_rows(float (&y)[32], const Scalars& scalars, const Lane& l) {
