@@ -69,16 +69,13 @@ struct Place {
   int block, group, rank;             // rank of the segment
   int first_head, slots;              // heads with rows in the block
   int heads_per_group;
-  int member;  // of the two blocks that share B and C
 };
 
 // `here`: the segments that this launch works on, the first ones.
 __device__ inline Place place_of(const HopperScan& k, int here) {
   Place p;
-  p.member = static_cast<int>(blockIdx.x % k.share);
-  const int64_t cluster = blockIdx.x / k.share;
-  p.rank = static_cast<int>(cluster % here);
-  p.unit = cluster / here * k.share + p.member;
+  p.rank = static_cast<int>(blockIdx.x % here);
+  p.unit = blockIdx.x / here;
   const int blocks = k.blocks_per_group * k.ngroups;
   p.sequence = p.unit / blocks;
   p.group = static_cast<int>(p.unit % blocks) / k.blocks_per_group;

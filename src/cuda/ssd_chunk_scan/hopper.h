@@ -36,8 +36,7 @@ struct HopperScan {
   float* exchange;  // states between segments
   float dt_min, dt_max;
   int nheads, headdim, dstate, ngroups, segments;
-  int blocks_per_group;  // a multiple of `share`
-  int share;             // 1 or 2: neighbouring blocks that load B and C together
+  int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };
 

@@ -31,7 +31,7 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
     __syncwarp();
     if (l.lane == 0) {
       stages.weights_full[to.at].arrive();
-      release(k, stages, at);
+      stages.empty[at].arrive();
     }
   }
 }
@@ -106,7 +106,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     wgmma_wait<0>();
     pin(state);
     pin(weighted);
-    if (l.lane == 0) release(k, w.stages, at);
+    if (l.lane == 0) w.stages.empty[at].arrive();
     if (cut.at_checkpoint) [[unlikely]]
       store_checkpoint(w, cut.checkpoint, state);
   }

@@ -27,7 +27,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
       stages.full[i].init(2);  // who copies and who makes scalars
-      stages.empty[i].init((kRowWarps + (S::kWeigher ? 4 : 0)) * k.share);
+      stages.empty[i].init(kRowWarps + (S::kWeigher ? 4 : 0));
     }
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kRowWarps);
     for (int i = 0; i < S::kWeightStages; ++i) {
@@ -40,7 +40,6 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();
   __syncthreads();
-  if (k.share > 1) cluster_sync();  // nobody copies to a block that has not begun
 
   const int warpgroup = threadIdx.x / 128 - 1;
   if (warpgroup < 0) {
@@ -64,7 +63,6 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
                      static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
                      (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4});
   }
-  if (k.share > 1) cluster_sync();  // or one that has ended
 }
 
 // First pass: the blocks of all segments but the last.

@@ -27,25 +27,6 @@ struct Rings {
   __device__ void advance() { stage.advance(), row.advance(); }
 };
 
-// The tiles of B, and of C for outputs, at a chunk. Of two that share them, each loads half of the
-// tokens for both.
-template <class S, bool kOutputs>
-__device__ __forceinline__ void copy_shared_tiles(const HopperScan& k, const Place& p, uint32_t to,
-                                                  TransferBarrier& full, int token, int row) {
-  const int tokens = kChunk / k.share * p.member;
-  to += tokens * 128;
-  const auto both = static_cast<uint16_t>(3 << (rank_in_cluster() & ~1u));
-  for (int i = 0; i < S::kPanels; ++i)
-    for (int which = 0; which < (kOutputs ? 2 : 1); ++which) {
-      const CUtensorMap* map = which == 0 ? &k.B : &k.C;
-      const uint32_t panel = to + which * S::kC + i * kTile;
-      if (k.share == 1)
-        load_tile(panel, map, &full, 64 * i, p.group, token, row);
-      else
-        load_tile_for(both, panel, map, &full, 64 * i, p.group, token + tokens, row);
-    }
-}
-
 // One thread: the tiles for each chunk of the segment.
 template <class S, bool kZ, bool kOutputs>
 __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages) {
@@ -60,7 +41,11 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
     constexpr int kTiles = 2 + S::kPanels * (kOutputs ? 2 : 1) + (kZ ? 2 : 0);
     stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
     full.arrive_expecting(kTiles * kTile);
-    copy_shared_tiles<S, kOutputs>(k, p, to, full, t, row);
+    for (int i = 0; i < S::kPanels; ++i) {
+      load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
+      if constexpr (kOutputs)
+        load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
+    }
     stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
     for (int i = 0; i < 2; ++i) {
       load_tile(rows_to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);

@@ -94,7 +94,7 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     pin(state);
     pin(cb);
     pin(weighted);
-    if (l.lane == 0) release(w.k, w.stages, at);
+    if (l.lane == 0) w.stages.empty[at].arrive();
     if (checkpoint >= 0) [[unlikely]]
       store_checkpoint(w, checkpoint, state);
   }

@@ -26,13 +26,6 @@ struct Bench {
   }
 };
 
-// One lane of each warp: B, C and the scalars of a stage are done with.
-template <class S>
-__device__ __forceinline__ void release(const HopperScan& k, const Stages<S>& stages, int stage) {
-  stages.empty[stage].arrive();
-  if (k.share == 2) stages.empty[stage].arrive_at(rank_in_cluster() ^ 1);
-}
-
 template <class S, int n>
 __device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
   const HopperScan& k = w.k;
@@ -91,7 +84,7 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
     pin(state);
     pin(weighted);
     if (w.l.lane == 0) {
-      release(w.k, w.stages, at);
+      w.stages.empty[at].arrive();
       w.stages.row_empty[row_at].arrive();
     }
 #pragma unroll

@@ -30,41 +30,29 @@ constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulato
 
 int64_t padded(int64_t dstate) { return dstate <= 64 ? 64 : dstate <= 128 ? 128 : 256; }
 
-// How a problem is laid on the chip.
-struct Grid {
-  int segments = 1, share = 1;
-  int64_t blocks_per_group = 0, units = 0;  // units: blocks of one segment
-};
-
-Grid grid_with(const SsdChunkScan::Problem& p, int segments, int share) {
-  Grid g{.segments = segments, .share = share};
-  g.blocks_per_group =
-      ceil_div(ceil_div(p.nheads / p.ngroups * p.headdim, kBlockRows), share) * share;
-  g.units = p.nseq * p.ngroups * g.blocks_per_group;
-  return g;
+int64_t blocks_per_group(const SsdChunkScan::Problem& p) {
+  return ceil_div(p.nheads / p.ngroups * p.headdim, kBlockRows);
 }
 
-// The time it takes, in chunks of a block that shares nothing. The start of a block costs as much
-// as two, a first pass 0.4 a chunk, its hand-over as much as three.
-double cost(const SsdChunkScan::Problem& p, const Grid& g, int num_sms) {
+// Blocks of one segment.
+int64_t units(const SsdChunkScan::Problem& p) { return p.nseq * p.ngroups * blocks_per_group(p); }
+
+// The time that n segments take, in chunks of a block. The start of a block costs as much as two
+// chunks, a first pass 0.45 a chunk, its hand-over as much as one.
+double cost(const SsdChunkScan::Problem& p, int n, int num_sms) {
   const int64_t tokens = p.packed ? ceil_div(p.seqlen, std::max<int64_t>(p.nseq, 1)) : p.seqlen;
-  const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), g.segments));
+  const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), n));
   const auto waves = [&](int64_t blocks) {
     return static_cast<double>(ceil_div(blocks, std::max(num_sms, 1)));
   };
-  const double outputs = waves(g.units * g.segments) * (chunks * (g.share == 1 ? 1.0 : 0.85) + 2);
-  if (g.segments == 1) return outputs;
-  return outputs + waves(g.units * (g.segments - 1)) * (0.4 * chunks + 2) + 3;
+  const double outputs = waves(units(p) * n) * (chunks + 2);
+  return n == 1 ? outputs : outputs + waves(units(p) * (n - 1)) * (0.45 * chunks + 2) + 1;
 }
 
-Grid grid_of(const SsdChunkScan::Problem& p, int num_sms) {
-  Grid best = grid_with(p, 1, 1);
-  double best_cost = cost(p, best, num_sms);
-  for (int share = 1; share <= 2; ++share)
-    for (int segments = 1; segments <= kMaxSegments; ++segments) {
-      const Grid g = grid_with(p, segments, share);
-      if (const double c = cost(p, g, num_sms); c < best_cost) best = g, best_cost = c;
-    }
+int segments(const SsdChunkScan::Problem& p, int num_sms) {
+  int best = 1;
+  for (int n = 2; n <= kMaxSegments; ++n)
+    if (cost(p, n, num_sms) < cost(p, best, num_sms)) best = n;
   return best;
 }
 
@@ -79,17 +67,15 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (!fits(padded(p.dstate), p.headdim)) return why::kHeaddim;
   if (p.seqlen < 1) return why::kShort;
   constexpr int64_t kMost = int64_t{1} << 31;
-  if (p.seqlen >= kMost || grid_with(p, 1, 2).units * kMaxSegments >= kMost ||
-      p.nheads * p.headdim >= kMost)
+  if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
     return why::kLong;
   return {};
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const Grid g = grid_of(p, machine.num_sms);
-  if (g.segments == 1) return 0;
-  return static_cast<size_t>(g.units * g.segments * 2 * exchange_floats(padded(p.dstate))) *
-         sizeof(float);
+  const int n = segments(p, machine.num_sms);
+  if (n == 1) return 0;
+  return static_cast<size_t>(units(p) * n * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
 }
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
@@ -105,9 +91,9 @@ Encode tensor_map_encoder() {
   return reinterpret_cast<Encode>(function);
 }
 
-// Makes `map` copy boxes of `tokens` by 64 elements of `view`: over (batch, seqlen, groups,
+// Makes `map` copy boxes of 64 tokens by 64 elements of `view`: over (batch, seqlen, groups,
 // elements), or with `joined` over (batch, seqlen, groups * elements).
-bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined, int tokens) {
+bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
   static const Encode encoder = tensor_map_encoder();
   if (encoder == nullptr) return false;
   const auto bytes = [&](int axis) {
@@ -118,7 +104,7 @@ bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined, int toke
   const auto size = [&](int axis) { return static_cast<cuuint64_t>(view.shape[axis]); };
   cuuint64_t sizes[4] = {size(3), size(2), size(1), size(0)};
   cuuint64_t strides[3] = {bytes(2), bytes(1), bytes(0)};
-  cuuint32_t box[4] = {64, 1, static_cast<cuuint32_t>(tokens), 1}, steps[4] = {1, 1, 1, 1};
+  cuuint32_t box[4] = {64, 1, kChunk, 1}, steps[4] = {1, 1, 1, 1};
   cuuint32_t rank = 4;
   if (joined) {
     rank = 3;
@@ -163,27 +149,25 @@ HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& 
   scan.dt_min = args.dt_min, scan.dt_max = args.dt_max;
   scan.nheads = static_cast<int>(p.nheads), scan.headdim = static_cast<int>(p.headdim);
   scan.dstate = static_cast<int>(p.dstate), scan.ngroups = static_cast<int>(p.ngroups);
+  scan.blocks_per_group = static_cast<int>(blocks_per_group(p));
   scan.softplus = p.dt_softplus, scan.a_is_log = p.a_is_log;
   return scan;
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
-  const Grid g = grid_of(p, this_machine().num_sms);
-  if (g.units == 0) return {};
+  if (units(p) == 0) return {};
   HopperScan scan = scan_of(args, p);
-  scan.segments = g.segments, scan.share = g.share;
-  scan.blocks_per_group = static_cast<int>(g.blocks_per_group);
-  scan.exchange = reinterpret_cast<float*>(launch.workspace.data());
-  if (!encode(scan.x, args.x, true, kChunk) || !encode(scan.y, args.y, true, kChunk) ||
-      !encode(scan.B, args.B, false, kChunk / g.share) ||
-      !encode(scan.C, args.C, false, kChunk / g.share) ||
-      (p.has_z && !encode(scan.z, args.z, true, kChunk)))
+  if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
+      !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
+      (p.has_z && !encode(scan.z, args.z, true)))
     return Internal(std::string(kName) + ": the driver made no tensor map");
+  scan.segments = segments(p, this_machine().num_sms);
+  scan.exchange = reinterpret_cast<float*>(launch.workspace.data());
   const auto launch_padded = padded(p.dstate) == 64    ? launch_hopper<64>
                              : padded(p.dstate) == 128 ? launch_hopper<128>
                                                        : launch_hopper<256>;
-  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, g.units, stream_of(launch)));
+  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, units(p), stream_of(launch)));
 }
 
 }  // namespace
