@@ -70,7 +70,8 @@ template <class T, int kN, int kHeads>
 __global__ __launch_bounds__(Shared<kN, kHeads, false, false>::kThreads,
                              1) void hopper_states(const __grid_constant__ HopperScan k) {
   using S = Shared<kN, kHeads, false, false>;
-  release_next_launch();
+  wait_for_previous_launch();
+  release_next_launch();  // it copies inputs before it waits: they are complete now
   run_block<T, S, false, false>(k, place_of(k, k.segments - 1), [](const Bench<S>& w) {
     float state[kN / 2];
     walk_states<T>(w, state);
@@ -82,6 +83,8 @@ template <class T, int kN, int kHeads, bool kZ>
 __global__ __launch_bounds__(Shared<kN, kHeads, kZ, true>::kThreads,
                              1) void hopper_outputs(const __grid_constant__ HopperScan k) {
   using S = Shared<kN, kHeads, kZ, true>;
+  if (k.segments == 1) wait_for_previous_launch();
+  release_next_launch();
   run_block<T, S, kZ, true>(k, place_of(k, k.segments), [](const Bench<S>& w) {
     float state[kN / 2];
     if (w.k.segments == 1) {

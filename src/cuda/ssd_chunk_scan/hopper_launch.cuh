@@ -7,9 +7,9 @@
 
 namespace hiss::cuda::ssd {
 
-// `chained`: begins while the launch before it still runs.
+// Begins while the launch before it still runs, and waits for it itself.
 inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& scan, int64_t blocks,
-                               int threads, int shared_bytes, bool chained, cudaStream_t stream) {
+                               int threads, int shared_bytes, cudaStream_t stream) {
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (error != cudaSuccess) return error;
@@ -22,7 +22,7 @@ inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& sca
   config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = chained ? 1 : 0;
+  config.numAttrs = 1;
   return cudaLaunchKernelEx(&config, kernel, scan);
 }
 
@@ -30,15 +30,14 @@ template <class T, int kN, int kHeads, bool kZ>
 cudaError_t launch_instance(const HopperScan& scan, int64_t units, cudaStream_t stream) {
   using States = Shared<kN, kHeads, false, false>;
   using Outputs = Shared<kN, kHeads, kZ, true>;
-  const bool two_passes = scan.segments > 1;
-  if (two_passes) {
+  if (scan.segments > 1) {
     const cudaError_t error =
         launch_pass(hopper_states<T, kN, kHeads>, scan, units * (scan.segments - 1),
-                    States::kThreads, States::kBytes, false, stream);
+                    States::kThreads, States::kBytes, stream);
     if (error != cudaSuccess) return error;
   }
   return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, units * scan.segments,
-                     Outputs::kThreads, Outputs::kBytes, two_passes, stream);
+                     Outputs::kThreads, Outputs::kBytes, stream);
 }
 
 template <class T, int kN, int kHeads>
