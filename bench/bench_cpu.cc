@@ -15,6 +15,7 @@
 
 #include "measure.h"
 #include "network.h"
+#include "pinned_pool.h"
 
 namespace hiss::bench {
 namespace {
@@ -39,10 +40,12 @@ std::vector<std::unique_ptr<Contender>> open_contenders(const Options& options) 
       std::printf("not against %s\n", contender.error().message().c_str());
     }
   }
+  std::printf("not against ONNX Runtime: no graph of these operators is published\n");
   return found;
 }
 
 int run(const Options& options, int argc, char** argv) {
+  processors();              // before anything is pinned
   signal(SIGPIPE, SIG_IGN);  // a contender that has died is an error of the write to it
   const Peaks peaks = measure_peaks();
   const auto contenders = open_contenders(options);
@@ -85,7 +88,14 @@ int main(int argc, char** argv) {
   hiss::bench::Options options;
   CLI::App app("Times the CPU kernels at the sizes of real models");
   app.add_option("--filter", options.filter,
-                 "what matches this expression: kernel, case and precision, blanks between");
+                 "what matches this expression: kernel, case and precision, blanks between")
+      ->check([](const std::string& text) {
+        try {
+          return std::regex(text), std::string();
+        } catch (const std::regex_error& error) {
+          return std::string("no regular expression: ") + error.what();
+        }
+      });
   app.add_option("--threads", options.threads, "threads, several numbers: one after another (1 2)")
       ->check(CLI::Range(1, 256));
   app.add_option("--against", options.against, "contenders: ggml torch, or none")

@@ -3,6 +3,8 @@
 
 #include "measure.h"
 
+#include "pinned_pool.h"
+
 namespace hiss::bench {
 
 Status check_answer(const std::string& who, const ConstTensorView& answer,
@@ -13,7 +15,7 @@ Status check_answer(const std::string& who, const ConstTensorView& answer,
 
 Executor& Bench::executor(int threads) {
   std::unique_ptr<Executor>& pool = executors_[threads];
-  if (pool == nullptr) pool = make_thread_pool(threads);
+  if (pool == nullptr) pool = make_pinned_pool(threads);
   return *pool;
 }
 

@@ -163,7 +163,7 @@ Status Bench::measure(const Shape<Op>& shape, const typename Op::Args& args,
                 .dtype = to_string(y.dtype),
                 .precision = to_string(precision),
                 .threads = threads,
-                .work = work_of(args)};
+                .work = work_of(classed)};
         row.error = ops::compare(y, expected, {}).relative_rms;
         bound(row.work, precision == Precision::kFast, threads, row);
         rows.push_back(row);

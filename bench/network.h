@@ -22,8 +22,9 @@ inline constexpr int64_t kWindowSeconds = 5;
 
 // The rows of the classes and thread counts that `settings` wants. With `contenders` (get.sh's
 // folder) that has PyTorch, the full-size network is also run there: one block of the thirty, the
-// others counted as often; its answer is compared with that of our network cut down alike. The
-// error of a fast row is against the standard one, that of a standard row against PyTorch.
+// others counted as often; its answer is compared with that of our network cut down alike. Errors
+// of the full size are those of one block: fast against standard, standard against PyTorch (0
+// without). The bundled model's fast row has that against its standard one.
 Result<std::vector<Row>> measure_network(const NetworkShape& shape, const Settings& settings,
                                          const Peaks& peaks, const std::string& contenders);
 

@@ -15,6 +15,7 @@ struct Peaks {
   double multiply_adds;       // F32, with the widest vectors
   double bf16_multiply_adds;  // BF16 pairs summed in F32; 0: no such instruction
   double exponentials;        // of the vector exp, in cache
+  double copied_bytes = 0;    // read and written, between buffers larger than any cache
 };
 Peaks measure_peaks();
 

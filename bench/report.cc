@@ -33,6 +33,7 @@ nlohmann::ordered_json to_json(const Row& row) {
                                  {"threads", row.threads},
                                  {"median_ms", row.times.median_ms},
                                  {"spread", row.times.spread},
+                                 {"samples", row.times.samples},
                                  {"bound_ms", row.bound_ms},
                                  {"bound_kind", row.bound_kind},
                                  {"peer", nullptr},
@@ -63,9 +64,10 @@ Header make_header(int argc, char** argv, const Peaks& peaks, bool quick) {
 
 void print_heading(const Header& header) {
   std::printf("%s, commit %s\n", header.machine.c_str(), header.commit.c_str());
-  std::printf("one thread: %.1f G multiply-adds/s on F32, %.1f on BF16, %.2f G exp/s\n",
-              header.peaks.multiply_adds / 1e9, header.peaks.bf16_multiply_adds / 1e9,
-              header.peaks.exponentials / 1e9);
+  std::printf(
+      "one thread: %.1f G multiply-adds/s on F32, %.1f on BF16, %.2f G exp/s, %.1f GB/s copied\n",
+      header.peaks.multiply_adds / 1e9, header.peaks.bf16_multiply_adds / 1e9,
+      header.peaks.exponentials / 1e9, header.peaks.copied_bytes / 1e9);
   std::printf("%-46s %-31s %-8s %2s %9s %5s %7s %6s %7s %5s %-6s %7s | %-14s %9s %6s\n", "kernel",
               "case", "class", "th", "ms", "+-", "G upd/s", "GB/s", "GFLOP/s", "share", "of",
               "error", "against", "ms", "ratio");
@@ -96,7 +98,8 @@ std::string to_json(const Header& header, const std::vector<Row>& rows) {
       {"peaks",
        {{"multiply_adds_a_second", header.peaks.multiply_adds},
         {"bf16_multiply_adds_a_second", header.peaks.bf16_multiply_adds},
-        {"exponentials_a_second", header.peaks.exponentials}}}};
+        {"exponentials_a_second", header.peaks.exponentials},
+        {"copied_bytes_a_second", header.peaks.copied_bytes}}}};
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // the closing line
   text += ",\n \"rows\": [\n";

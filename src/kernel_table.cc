@@ -49,6 +49,14 @@ extern const Kernel<CausalConv1d> any_view;
 namespace causal_conv1d_update {
 extern const Kernel<CausalConv1dUpdate> lanes_over_dim;
 }
+namespace selective_scan {
+extern const Kernel<SelectiveScan> lanes_over_state;
+extern const Kernel<SelectiveScan> split_sequence;
+}  // namespace selective_scan
+namespace selective_state_update {
+extern const Kernel<SelectiveStateUpdate> any_view;
+extern const Kernel<SelectiveStateUpdate> rows_in_registers;
+}  // namespace selective_state_update
 namespace ssd_chunk_scan {
 extern const Kernel<SsdChunkScan> state_in_accumulators;
 }
@@ -110,6 +118,10 @@ std::span<const Kernel<CausalConv1dUpdate>* const> kernels<CausalConv1dUpdate>()
 template <>
 std::span<const Kernel<SelectiveScan>* const> kernels<SelectiveScan>() {
   static constexpr const Kernel<SelectiveScan>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::selective_scan::split_sequence,
+    &cuda::selective_scan::lanes_over_state,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::selective_scan::lanes_over_dim,
     &cpu::avx2::selective_scan::lanes_over_dim,
@@ -144,6 +156,10 @@ std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
 template <>
 std::span<const Kernel<SelectiveStateUpdate>* const> kernels<SelectiveStateUpdate>() {
   static constexpr const Kernel<SelectiveStateUpdate>* table[] = {
+#ifdef HISS_HAS_CUDA
+    &cuda::selective_state_update::rows_in_registers,
+    &cuda::selective_state_update::any_view,
+#endif
 #if defined(__x86_64__)
     &cpu::avx512::selective_state_update::rows_in_registers,
     &cpu::avx2::selective_state_update::rows_in_registers,

@@ -12,9 +12,13 @@ import os
 import sys
 import time
 
-import numpy as np
-import torch
-import torch.nn.functional as F
+# Before OpenMP looks: all processors, a thread on each, whatever the parent is pinned to.
+os.sched_setaffinity(0, range(os.cpu_count()))
+os.environ["OMP_PROC_BIND"] = "true"
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
 
 
 def selective_scan(u, dt, A, B, C, D=None, z=None, dt_bias=None, initial_state=None, **_):

@@ -5,6 +5,7 @@ A case is a dict: operator, case (its name), dtype and the operator's sizes, by 
 problem's fields. Run as a program it prints them for hiss_gpu_check --cases: cases.py [--sweep].
 """
 import json
+import re
 import sys
 
 F32, BF16 = "F32", "BF16"
@@ -118,8 +119,6 @@ def sweep():
   rows = []
   for seqlen in (1, 7, 64, 500, 4096):
     for rows_of_work in (1, 16, 128, 2048):
-      if seqlen * rows_of_work > 2_200_000:
-        continue
       size = "sweep_l%d_r%d" % (seqlen, rows_of_work)
       batch = max(1, rows_of_work // 64)
       heads = rows_of_work // batch
@@ -128,6 +127,14 @@ def sweep():
       rows.append(conv(size, batch, seqlen, 64 * heads, BF16, "channels_last"))
       rows.append(conv(size, batch, seqlen, 64 * heads, BF16, "channels_first"))
   return rows
+
+
+def matching(pattern, with_sweep):
+  """Those whose 'operator case dtype' the regular expression finds."""
+  return [
+      c for c in named() + (sweep() if with_sweep else [])
+      if re.search(pattern, f'{c["operator"]} {c["case"]} {c["dtype"]}')
+  ]
 
 
 def work(c):

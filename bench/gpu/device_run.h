@@ -18,6 +18,8 @@ class DeviceRun {
     const size_t bytes =
         kernel.workspace_bytes ? kernel.workspace_bytes(problem, this_machine()) : 0;
     if (bytes > 0) workspace_ = {set.bytes(static_cast<int64_t>(bytes)), bytes};
+    // What filled the tensors ran in another stream.
+    must(cudaDeviceSynchronize(), "filling");
   }
 
   Status launch(cudaStream_t stream) const {

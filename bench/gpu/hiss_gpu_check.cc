@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "law_check.h"
 #include "shape_check.h"
 #include "shapes.h"
 #include "timing.h"
@@ -64,11 +65,38 @@ class Check {
   }
 
   template <class Op>
+  void run_laws() {
+    constexpr bool kSequence = requires(typename Op::Args a) { a.final_state; }
+    || requires(typename Op::Args a) { a.final_states; };
+    const auto all = testing_support::cases<Op>();
+    for (const Kernel<Op>* kernel : kernels<Op>()) {
+      if (kernel->device != Device::kCuda) continue;
+      int cuts = 0, broken = 0;
+      const auto note = [&](const std::string& name, const std::string& wrong) {
+        if (wrong.empty()) return;
+        ++wrong_;
+        std::printf("WRONG %s on %s: %s\n", kernel->name.data(), name.c_str(), wrong.c_str());
+      };
+      for (const auto& c : all) {
+        if (!matches(kernel->name, c.name)) continue;
+        if constexpr (kSequence)
+          if (c.name == "base" || c.name == "strict" || c.name == "fast" || c.name == "mirrored" ||
+              c.name.find("length_1026") != c.name.npos || c.name.ends_with("channels_first"))
+            note(c.name, check_cuts<Op>(*kernel, c, stream_, cuts));
+        note(c.name, check_broken_lists<Op>(*kernel, c, stream_, broken));
+      }
+      std::printf("      %-52s %4d cuts, %d runs with broken lists\n", kernel->name.data(), cuts,
+                  broken);
+      std::fflush(stdout);
+    }
+  }
+
+  template <class Op>
   void run_shapes() {
     for (const GpuShape<Op>& shape : shapes<Op>()) {
       for (const Kernel<Op>* kernel : kernels<Op>()) {
         if (kernel->device != Device::kCuda || !matches(kernel->name, shape.name)) continue;
-        if (run_shape(*kernel, shape) && !options_.filter.empty()) continue;
+        run_shape(*kernel, shape);
       }
       std::fflush(stdout);
     }
@@ -126,9 +154,8 @@ class Check {
     return std::regex_search(std::string(kernel) + " " + name, wanted_);
   }
 
-  // Whether the kernel takes it.
   template <class Op>
-  bool run_shape(const Kernel<Op>& kernel, const GpuShape<Op>& shape) {
+  void run_shape(const Kernel<Op>& kernel, const GpuShape<Op>& shape) {
     Verdict v;
     typename Op::Problem problem;
     Bound bound;
@@ -140,8 +167,8 @@ class Check {
     }
     const Explanation e = explain<Op>(problem, this_machine());
     // Without a filter, rows are timed where they are the choice.
-    if (options_.filter.empty() && e.chosen != kernel.name) return false;
-    if (!kernel.declines(problem, this_machine()).empty()) return false;
+    if (options_.filter.empty() && e.chosen != kernel.name) return;
+    if (!kernel.declines(problem, this_machine()).empty()) return;
     if (!options_.time_only) v = check_shape<Op>(kernel, shape.make, 77, stream_);
     wrong_ += !v.wrong.empty();
     const Times t = options_.check_only || !shape.timed
@@ -172,7 +199,6 @@ class Check {
       else
         rows_.back()[name] = to_string(value);
     });
-    return true;
   }
 
   const Options options_;
@@ -191,8 +217,10 @@ int run(const Options& options) {
     return 0;
   }
   check.measure_peaks();
-  if (!options.time_only && options.cases.empty())
+  if (!options.time_only && options.cases.empty()) {
     for_each_operator([&]<class Op>() { check.run_cases<Op>(); });
+    for_each_operator([&]<class Op>() { check.run_laws<Op>(); });
+  }
   if (!options.small) for_each_operator([&]<class Op>() { check.run_shapes<Op>(); });
   if (!check.write_json()) give_up("cannot write the JSON file");
   std::printf("%d wrong\n", check.wrong());

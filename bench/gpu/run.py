@@ -13,12 +13,15 @@ compute-sanitizer are skipped, with a line that says so. For the peers: build_pe
 """
 import argparse
 import datetime
+import json
 import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+
+import cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -59,7 +62,9 @@ def main():
                       default=HERE.parent.parent / "build" / "peers",
                       help="folder of the unpacked peers")
   parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
-  parser.add_argument("--filter", default="", help="regular expression on what is timed")
+  parser.add_argument("--filter",
+                      default="",
+                      help="regular expression on 'operator case dtype' of what is timed")
   parser.add_argument("--sweep", action="store_true", help="the sweep of sizes, too")
   parser.add_argument("--times-only", action="store_true", help="steps 3 to 5")
   parser.add_argument("--json", help="write the rows here")
@@ -72,20 +77,19 @@ def main():
   driver = said("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "-i", "0")
   if not machine:
     sys.exit("bench gpu: no NVIDIA GPU here (nvidia-smi finds none)")
-  chosen = ["--filter", options.filter] if options.filter else []
   if not options.times_only:
     say("correctness")
     run(options.check, "--check-only")
     sanitize(options.check)
   with tempfile.TemporaryDirectory() as folder:
     work, ours, peers = (pathlib.Path(folder, f"{x}.json") for x in ("work", "ours", "peers"))
-    sweep = ["--sweep"] if options.sweep else []
-    work.write_text(said(sys.executable, str(HERE / "cases.py"), *sweep))
+    work.write_text(json.dumps(cases.matching(options.filter, options.sweep)))
     say("our times")
-    run(options.check, "--cases", work, "--json", ours, *chosen)
+    run(options.check, "--cases", work, "--json", ours)
     say("the peers")
-    run(options.python, HERE / "time_peers.py", "--peers", options.peers, "--json", peers, *chosen,
-        *sweep)
+    run(options.python, HERE / "time_peers.py", "--peers", options.peers, "--json", peers,
+        *(["--filter", options.filter] if options.filter else []),
+        *(["--sweep"] if options.sweep else []))
     say("together")
     run(options.python, HERE / "merge.py", ours, peers,
         *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",

@@ -7,7 +7,6 @@ how to get it."""
 import argparse
 import json
 import os
-import re
 import sys
 import time
 
@@ -59,13 +58,9 @@ def main():
       f'bf16 products {limits["bf16_flop_per_s"] / 1e12:.0f} TFLOP/s',
       flush=True)
   rows, left = [], 0
-  chosen = [
-      case for case in cases.named() + (cases.sweep() if options.sweep else [])
-      if re.search(options.filter, f'{case["operator"]} {case["case"]} {case["dtype"]}')
-  ]
   # A stream of our own: one of the peers takes the default stream for none and makes another.
   with torch.inference_mode(), torch.cuda.stream(torch.cuda.Stream()):
-    for case in chosen:
+    for case in cases.matching(options.filter, options.sweep):
       for name, peer in peers:
         if time.monotonic() - start > options.seconds:
           left += 1

@@ -65,7 +65,7 @@ Work work_of(const SelectiveStateUpdate::Args& a) {
   const bool tied = a.A.stride[2] == 0;
   const double once = bytes_of(a.state, a.x, a.y) + (tied ? 0 : bytes_of(a.A));
   return {.updates = updates,
-          .multiply_adds = (tied ? 3 : 10) * updates,
+          .multiply_adds = (tied ? 3 : 8) * updates,
           .bytes = once + bytes_of(a.state),
           .footprint = once};
 }

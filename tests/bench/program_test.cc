@@ -16,9 +16,11 @@ using nlohmann::json;
 using testing_support::read_file;
 using testing_support::TemporaryFolder;
 
+// The exit code; -1: a signal ended it.
 int run(const std::string& arguments) {
-  return std::system(
-      (std::string(HISS_BENCH_PROGRAM) + " " + arguments + " >/dev/null 2>&1").c_str());
+  const std::string line = std::string(HISS_BENCH_PROGRAM) + " " + arguments;
+  const int status = std::system((line + " >/dev/null 2>&1").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
@@ -37,7 +39,7 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
 
   std::set<std::string> operators;
   for (const json& row : report.at("rows")) {
-    EXPECT_EQ(row.size(), 14u) << row;
+    EXPECT_EQ(row.size(), 15u) << row;
     operators.insert(row.at("operator").get<std::string>());
     EXPECT_TRUE(
         row.at("kernel").get<std::string>().starts_with(row.at("operator").get<std::string>()))
@@ -48,6 +50,7 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
     EXPECT_EQ(row.at("threads"), 1);
     EXPECT_GT(row.at("median_ms").get<double>(), 0) << row;
     EXPECT_GE(row.at("spread").get<double>(), 0) << row;
+    EXPECT_GE(row.at("samples").get<int>(), 3) << row;
     EXPECT_GT(row.at("bound_ms").get<double>(), 0) << row;
     EXPECT_TRUE((std::set<json>{"fma", "bf16", "memory"}.contains(row.at("bound_kind")))) << row;
     for (const char* field : {"peer", "peer_median_ms", "ratio"})
@@ -59,10 +62,12 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
                                               "selective_scan", "selective_state_update"}));
 }
 
-TEST(BenchProgram, AnUnknownContenderIsAnError) { EXPECT_NE(run("--against mkl"), 0); }
+TEST(BenchProgram, AnUnknownContenderIsAnError) { EXPECT_GT(run("--against mkl"), 0); }
+
+TEST(BenchProgram, AFilterThatIsNoExpressionIsAnError) { EXPECT_GT(run("--filter '('"), 0); }
 
 TEST(BenchProgram, AFileThatCannotBeWrittenIsAnError) {
-  EXPECT_NE(run("--quick --against none --filter nothing --json /nowhere/rows.json"), 0);
+  EXPECT_EQ(run("--quick --against none --filter nothing --json /nowhere/rows.json"), 1);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ nlohmann   src/io src/models apps tests bench
 CLI        apps bench
 fmt        src apps tests bench
 cuda       src/cuda bench
+ggml       bench
 gtest      tests
 gmock      tests
 '

@@ -104,50 +104,76 @@ TEST_P(RowMathTest, NanStaysNanInItsColumn) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(x[i]), i == 2 * 16 + 5) << i;
 }
 
-// A filter of three taps on each channel by itself, in runs of `run` tiles.
-void filter_by_tiles(const RowMath& math, const Row& x, const NormPrelu& f, const float (*taps)[3],
-                     const float* bias, int64_t run, const MutableRow& y) {
-  for (int64_t first = 0; first < tiles_of(x.cols); first += run) {
-    const int64_t n = std::min(run, tiles_of(x.cols) - first);
-    const int64_t tile_stride = x.channels + 1, point_stride = n * tile_stride + 3;
-    std::vector<float> points(static_cast<size_t>(kTilePoints * point_stride));
-    math.winograd_input(x, f, {points.data(), first, n, point_stride, tile_stride});
-    for (int64_t p = 0; p < kTilePoints; ++p)
-      for (int64_t t = 0; t < n; ++t)
-        for (int64_t c = 0; c < x.channels; ++c) {
-          float at_point = 0;
-          for (int64_t j = 0; j < 3; ++j) at_point += kTileFilter[p][j] * taps[c][j];
-          points[static_cast<size_t>(p * point_stride + t * tile_stride + c)] *= at_point;
-        }
-    math.winograd_output({points.data(), first, n, point_stride, tile_stride}, bias, y);
+TEST_P(RowMathTest, LayerNormIsTheFormulaWhereverTheTokensLie) {
+  for (const auto& [tokens, d, stride] : kShapes) {
+    auto x = random_values(tokens * d);
+    const auto original = x, linear_bias = random_values(d, 2), weight = random_values(d, 3);
+    const auto bias = random_values(d, 4), residual = random_values(tokens * stride, 5);
+    std::vector<float> y = residual;  // may be the same memory
+    GetParam()->layer_norm_residual({linear_bias.data(), weight.data(), bias.data(), 1e-3f},
+                                    {x.data(), tokens, d, d}, {y.data(), tokens, d, stride},
+                                    {y.data(), tokens, d, stride});
+    for (int64_t t = 0; t < tokens; ++t) {
+      std::vector<double> v;
+      double mean = 0, variance = 0;
+      for (int64_t c = 0; c < d; ++c)
+        v.push_back(double{original[static_cast<size_t>(t * d + c)]} +
+                    linear_bias[static_cast<size_t>(c)]);
+      for (const double value : v) mean += value / static_cast<double>(d);
+      for (const double value : v)
+        variance += (value - mean) * (value - mean) / static_cast<double>(d);
+      for (int64_t c = 0; c < stride; ++c) {
+        const size_t at = static_cast<size_t>(t * stride + c), k = static_cast<size_t>(c);
+        const double want =
+            c < d ? (v[k] - mean) / std::sqrt(variance + 1e-3) * weight[k] + bias[k] + residual[at]
+                  : residual[at];
+        EXPECT_NEAR(y[at], want, 1e-5) << t << ", " << c;
+      }
+    }
   }
 }
 
-TEST_P(RowMathTest, WinogradIsTheFilterOfTheNormalisedRow) {
-  for (const auto& [cols, channels, stride] : kShapes)
-    for (const int64_t run : {1, 2, 100}) {
-      const auto x = random_values(cols * stride), bias = random_values(channels, 7);
-      const auto taps = random_values(3 * channels, 6);
-      auto y = random_values(cols * stride, 8);
-      const auto before = y;
-      const Norm norm(channels);
-      filter_by_tiles(*GetParam(), {x.data(), cols, channels, stride}, norm.view(),
-                      reinterpret_cast<const float(*)[3]>(taps.data()), bias.data(), run,
-                      {y.data(), cols, channels, stride});
-      for (int64_t i = 0; i < cols * stride; ++i) {
-        const int64_t w = i / stride, c = i % stride;
-        if (c >= channels) {
-          EXPECT_EQ(y[static_cast<size_t>(i)], before[static_cast<size_t>(i)]) << "a gap";
-          continue;
-        }
-        double want = bias[static_cast<size_t>(c)];
-        for (int64_t j = 0; j < 3; ++j)
-          if (w + j >= 1 && w + j <= cols)
-            want += taps[static_cast<size_t>(3 * c + j)] *
-                    norm(x[static_cast<size_t>((w + j - 1) * stride + c)], c);
-        EXPECT_NEAR(y[static_cast<size_t>(i)], want, 2e-5) << cols << ": " << w << ", " << c;
+// A filter of three taps on each channel by itself.
+void filter_by_tiles(const RowMath& math, const Row& x, const NormPrelu& f, const float (*taps)[3],
+                     const float* bias, const MutableRow& y) {
+  const int64_t n = tiles_of(x.cols), tile_stride = x.channels + 1;
+  const int64_t point_stride = n * tile_stride + 3;
+  std::vector<float> points(static_cast<size_t>(kTilePoints * point_stride));
+  math.winograd_input(x, f, {points.data(), n, point_stride, tile_stride});
+  for (int64_t p = 0; p < kTilePoints; ++p)
+    for (int64_t t = 0; t < n; ++t)
+      for (int64_t c = 0; c < x.channels; ++c) {
+        float at_point = 0;
+        for (int64_t j = 0; j < 3; ++j) at_point += kTileFilter[p][j] * taps[c][j];
+        points[static_cast<size_t>(p * point_stride + t * tile_stride + c)] *= at_point;
       }
+  math.winograd_output({points.data(), n, point_stride, tile_stride}, bias, y);
+}
+
+TEST_P(RowMathTest, WinogradIsTheFilterOfTheNormalisedRow) {
+  for (const auto& [cols, channels, stride] : kShapes) {
+    const auto x = random_values(cols * stride), bias = random_values(channels, 7);
+    const auto taps = random_values(3 * channels, 6);
+    auto y = random_values(cols * stride, 8);
+    const auto before = y;
+    const Norm norm(channels);
+    filter_by_tiles(*GetParam(), {x.data(), cols, channels, stride}, norm.view(),
+                    reinterpret_cast<const float(*)[3]>(taps.data()), bias.data(),
+                    {y.data(), cols, channels, stride});
+    for (int64_t i = 0; i < cols * stride; ++i) {
+      const int64_t w = i / stride, c = i % stride;
+      if (c >= channels) {
+        EXPECT_EQ(y[static_cast<size_t>(i)], before[static_cast<size_t>(i)]) << "a gap";
+        continue;
+      }
+      double want = bias[static_cast<size_t>(c)];
+      for (int64_t j = 0; j < 3; ++j)
+        if (w + j >= 1 && w + j <= cols)
+          want += taps[static_cast<size_t>(3 * c + j)] *
+                  norm(x[static_cast<size_t>((w + j - 1) * stride + c)], c);
+      EXPECT_NEAR(y[static_cast<size_t>(i)], want, 2e-5) << cols << ": " << w << ", " << c;
     }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, RowMathTest, testing::ValuesIn(all_row_math(this_machine())),

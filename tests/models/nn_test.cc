@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Conv2dTest,
                                                    })),
                          [](const auto& c) { return c.param.name; });
 
-// Rows of one run of tiles, of several, and with a rest; dilations beyond the map.
+// In any order, and each after the one a dilation before; dilations beyond the map.
 TEST(Winograd, RowsAreThoseOfTheConvolutionOfTheNormalisedMap) {
   for (const auto& [rows, cols, ins, outs, kernel_rows, dilation] : {std::tuple{4, 1, 5, 6, 3, 1},
                                                                      {9, 7, 16, 16, 3, 4},
@@ -192,21 +192,28 @@ TEST(Winograd, RowsAreThoseOfTheConvolutionOfTheNormalisedMap) {
     const auto plan = WinogradPlan::create(cols, *packed);
     ASSERT_TRUE(plan) << plan.error().to_string();
     Carver sizes;
-    WinogradScratch::carve(sizes, kernel_rows, ins, outs);
+    WinogradScratch::carve(sizes, cols, kernel_rows, ins, outs);
     std::vector<std::byte> memory(sizes.bytes() + 64);
     Carver carver(memory.data());
-    const auto scratch = WinogradScratch::carve(carver, kernel_rows, ins, outs);
+    const auto scratch = WinogradScratch::carve(carver, cols, kernel_rows, ins, outs);
 
     auto raw = x, normalised = x;
     cpu::row_math().norm_prelu(norm, {normalised.data(), rows * cols, ins, stride});
     const Map map{raw.data(), rows, cols, ins, stride};
     const Map plain{normalised.data(), rows, cols, ins, stride};
     std::vector<float> got(static_cast<size_t>(cols * (outs + 1)), 77.0f), want = got;
-    for (int64_t h = 0; h < rows; ++h) {
-      ASSERT_TRUE(plan->run_row(conv, *packed, map, norm, h, scratch, got.data(), outs + 1).ok());
-      ASSERT_TRUE(conv2d_row(conv, plain, h, 0, outs, want.data(), outs + 1).ok());
+    const auto compare = [&](int64_t h, bool follows) {
+      ASSERT_TRUE(plan->run_row(conv, *packed, map, norm, h, follows, scratch, got.data(),
+                                conv.out_channels + 1)
+                      .ok());
+      ASSERT_TRUE(
+          conv2d_row(conv, plain, h, 0, conv.out_channels, want.data(), conv.out_channels + 1)
+              .ok());
       for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 4e-4) << h << ", " << i;
-    }
+    };
+    for (int64_t h = 0; h < rows; ++h) compare(h, false);
+    for (int64_t phase = 0; phase < std::min<int64_t>(dilation, rows); ++phase)
+      for (int64_t h = phase; h < rows; h += dilation) compare(h, h != phase);
     EXPECT_EQ(raw, x) << "the map is only read";
   }
 }
@@ -251,31 +258,6 @@ TEST(InstanceNormPrelu, OfAConstantIsTheBias) {
   const float slope = 0.5f;
   cpu::row_math().norm_prelu({&mean, &scale, bias.data(), &slope}, {&y, 1, 1, 1});
   EXPECT_EQ(y, -2);
-}
-
-TEST(LayerNormResidual, IsTheDefinitionWhereverTheTokensLie) {
-  const int64_t tokens = 4, d = 6, stride = 9;
-  auto x = random_values(tokens * d);
-  const auto original = x, linear_bias = random_values(d, 2), weight = random_values(d, 3);
-  const auto bias = random_values(d, 4), residual = random_values(tokens * stride, 5);
-  std::vector<float> y = residual;  // may be the same memory
-  layer_norm_residual({linear_bias.data(), weight.data(), bias.data(), 1e-3}, x.data(), tokens, d,
-                      y.data(), stride, y.data(), stride);
-  for (int64_t t = 0; t < tokens; ++t) {
-    double m = 0, variance = 0;
-    const auto v = [&](int64_t c) {
-      return double{original[static_cast<size_t>(t * d + c)]} + linear_bias[static_cast<size_t>(c)];
-    };
-    for (int64_t c = 0; c < d; ++c) m += v(c) / d;
-    for (int64_t c = 0; c < d; ++c) variance += (v(c) - m) * (v(c) - m) / d;
-    for (int64_t c = 0; c < stride; ++c) {
-      const size_t at = static_cast<size_t>(t * stride + c), k = static_cast<size_t>(c);
-      const double want =
-          c < d ? (v(c) - m) / std::sqrt(variance + 1e-3) * weight[k] + bias[k] + residual[at]
-                : residual[at];
-      EXPECT_NEAR(y[at], want, 1e-5) << t << ", " << c;
-    }
-  }
 }
 
 TEST(RunTasks, GivesTheErrorOfTheFirstTaskByIndex) {

@@ -198,5 +198,22 @@ TYPED_TEST(Table, EveryRowThatThisMachineHasAcceptsSomeCase) {
   }
 }
 
+// What RowTest holds every row to: whatever the shape, a normalised mean square error of 1e-10 in
+// the standard and the strict class, 1e-4 in the fast one.
+TYPED_TEST(Table, FloatResultsArePromisedToANormalisedMeanSquareErrorOf1e10) {
+  for (auto problem : problems<TypeParam>()) {
+    if (problem.dtype != DType::kF32) continue;
+    if constexpr (requires { problem.state_dtype; })
+      if (problem.state_dtype != DType::kF32) continue;
+    if constexpr (requires { problem.seqlen; }) problem.seqlen = 1 << 24;
+    if constexpr (requires { problem.dstate; }) problem.dstate = 512;
+    for (const Precision precision : {Precision::kStandard, Precision::kStrict, Precision::kFast}) {
+      problem.precision = precision;
+      const double rms = TypeParam::error_bound(problem).relative_rms;
+      EXPECT_LE(rms * rms, precision == Precision::kFast ? 1e-4 : 1e-10);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hiss::testing_support

@@ -69,6 +69,20 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
   list.each("tokens", {0, 1, 3, 9}, [](Spec& c, int64_t n) { c.ntokens = n; });
   list.each("headdim", {0, 1, 3, 17, 64, 80}, [](Spec& c, int64_t n) { c.headdim = n; });
   list.each("dstate", {0, 1, 3, 16, 17, 128, 256}, [](Spec& c, int64_t n) { c.dstate = n; });
+  // One token without snapshots has an inner loop of its own.
+  const auto stream = [](Spec& c, int64_t dstate) {
+    c.ntokens = 1, c.snapshots = false, c.dstate = dstate, c.headdim = 7;
+  };
+  list.each("stream_dstate", {1, 8, 16, 17, 33, 48, 64, 97, 112, 128, 144, 256, 300}, stream);
+  list.with("stream_not_tied", [&](Spec& c) { stream(c, 97), c.tied = false; });
+  list.with("stream_mamba_1", [&](Spec& c) {
+    stream(c, 16), c.nheads = c.ngroups = 1, c.headdim = 41, c.tied = false;
+  });
+  list.with("strict_no_snapshots_tokens_5",
+            [&](Spec& c) { stream(c, 201), c.ntokens = 5, c.precision = Precision::kStrict; });
+  list.with("strict_no_snapshots_not_tied_tokens_5", [&](Spec& c) {
+    stream(c, 201), c.ntokens = 5, c.tied = false, c.precision = Precision::kStrict;
+  });
   list.with("heads_24_groups_1", [](Spec& c) { c.nheads = 24, c.ngroups = 1; });
   list.with("heads_7_groups_7", [](Spec& c) { c.nheads = c.ngroups = 7; });
   list.with("mamba_1", [](Spec& c) {

@@ -3,6 +3,9 @@
 
 #include "adapter.h"
 
+#include <omp.h>
+#include <sched.h>
+
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -53,6 +56,17 @@ void fill(ggml_tensor* tensor, const float* from) {
   std::memcpy(tensor->data, from, ggml_nbytes(tensor));
 }
 
+// ggml's threads are OpenMP's, which keeps them for the next region of as many.
+void pin(const int* processors, int threads) {
+#pragma omp parallel num_threads(threads)
+  {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processors[omp_get_thread_num()], &set);
+    sched_setaffinity(0, sizeof set, &set);
+  }
+}
+
 void* scan(const GgmlScan& s, int threads) {
   auto g = std::make_unique<Graph>(threads);
   ggml_tensor* state = g->tensor(s.dstate, s.headdim, s.nheads, s.batch);
@@ -100,7 +114,7 @@ void release(void* graph) { delete static_cast<Graph*>(graph); }
 
 const hiss::bench::GgmlContender* hiss_bench_ggml() {
   using namespace hiss::bench;
-  static const GgmlContender contender{ggml_version(), scan,   conv,   repeat,
-                                       compute,        result, release};
+  static const GgmlContender contender{ggml_version(), pin,     scan,   conv,
+                                       repeat,         compute, result, release};
   return &contender;
 }

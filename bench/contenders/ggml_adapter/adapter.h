@@ -30,6 +30,8 @@ struct GgmlConv {
 
 struct GgmlContender {
   const char* version;
+  // Puts thread i of its pool on processor processors[i], the calling thread being the first.
+  void (*pin)(const int* processors, int threads);
   // A graph of one node with copies of the tensors. nullptr: out of memory.
   void* (*scan)(const GgmlScan& scan, int threads);
   void* (*conv)(const GgmlConv& conv, int threads);

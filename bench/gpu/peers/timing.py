@@ -48,17 +48,17 @@ def replayed(calls):
   """The same from a CUDA graph of all the calls: what the kernels need without Python."""
   stream = torch.cuda.Stream()
   stream.wait_stream(torch.cuda.current_stream())
-  keep = []
   with torch.cuda.stream(stream):
     calls[0]()
     stream.synchronize()
+    # Not torch.cuda.graph(): it collects garbage and empties the allocator first, each time.
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-      for call in calls:
-        keep.append(call())
-  result = _median(graph.replay, len(calls))
-  del graph, keep
-  return result
+    graph.capture_begin()
+    results = [call() for call in calls]
+    graph.capture_end()
+  times = _median(graph.replay, len(calls))
+  del results
+  return times
 
 
 def _max_clock_mhz():

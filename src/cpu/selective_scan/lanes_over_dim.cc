@@ -142,7 +142,7 @@ Rows load_state_rows(const Plane& plane, int64_t t, int64_t tokens, int64_t n, i
 }
 
 // All states of a tile: tile.y = sum_n C[n] h[n].
-template <DecayRange kRange>
+template <DecayRange kRange, bool kFast>
 void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order, const Block& block,
                      int64_t dstate, ScanTile& tile, float* h, Ahead& ahead) {
   HWY_ALIGN float B_buffer[kTileTokens * kMaxStates], C_buffer[kTileTokens * kMaxStates];
@@ -152,8 +152,8 @@ void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order,
     order.C = load_state_rows(C, t, order.tokens, n, states, C_buffer);
     const auto scan = [&]<size_t kStates>() HWY_ATTR {
       if constexpr (kStates <= kMaxStates)
-        scan_states<kRange>(std::make_index_sequence<kStates>(), order, n == 0,
-                            block.rates + n * kLanes, tile, h + n * kLanes, ahead);
+        scan_states<kRange, kFast>(std::make_index_sequence<kStates>(), order, n == 0,
+                                   block.rates + n * kLanes, tile, h + n * kLanes, ahead);
     };
     switch (states) {
       case 16:
@@ -175,8 +175,9 @@ void scan_all_states(const Plane& B, const Plane& C, int64_t t, ScanOrder order,
 }
 
 // The cheapest form of the scan that is right for the steps of a tile.
-decltype(&scan_all_states<DecayRange::kAny>) scan_for(const StepRange& steps, const Block& block,
-                                                      int64_t dstate) {
+template <bool kFast>
+decltype(&scan_all_states<DecayRange::kAny, kFast>) scan_for(const StepRange& steps,
+                                                             const Block& block, int64_t dstate) {
   const LanesTag d;
   const float* rates = block.rates + dstate * kLanes;
   const Lanes smallest = hn::Load(d, rates), largest = hn::Load(d, rates + kLanes);
@@ -184,9 +185,10 @@ decltype(&scan_all_states<DecayRange::kAny>) scan_for(const StepRange& steps, co
                         HWY_ATTR { return hn::AllTrue(d, hn::Le(x, hn::Set(d, kNearDecay))); };
   if (!hn::AllTrue(d, hn::Ge(steps.smallest, hn::Zero(d))) ||
       !near(hn::Mul(steps.largest, largest)))
-    return scan_all_states<DecayRange::kAny>;
-  return near(hn::Neg(hn::Mul(steps.largest, smallest))) ? scan_all_states<DecayRange::kNear>
-                                                         : scan_all_states<DecayRange::kNoGrowth>;
+    return scan_all_states<DecayRange::kAny, kFast>;
+  return near(hn::Neg(hn::Mul(steps.largest, smallest)))
+             ? scan_all_states<DecayRange::kNear, kFast>
+             : scan_all_states<DecayRange::kNoGrowth, kFast>;
 }
 
 // The planes of one sequence from channel `channel` on, and of one tile of it from its first token
@@ -294,20 +296,27 @@ class RunScan {
 
   // Tokens [t, t + tokens) of one vector of channels; tile starts at token t and at the run.
   void scan_block(const Planes& tile, int64_t t, int64_t tokens, const Block& block) {
+    if (args_.precision == Precision::kFast)
+      scan_block_as<true>(tile, t, tokens, block);
+    else
+      scan_block_as<false>(tile, t, tokens, block);
+  }
+  template <bool kFast>
+  void scan_block_as(const Planes& tile, int64_t t, int64_t tokens, const Block& block) {
     const LanesTag d;
     const int64_t c = block.channel - run_.channel;
     const Lanes dt_bias = channel_vector(args_.dt_bias, block);
     const Rows u = load_tile(d, tile.u, 0, tokens, c, block.lanes, u_rows_);
     const Rows dt = load_tile(d, tile.dt, 0, tokens, c, block.lanes, rows_);
-    const StepRange steps = step_sizes(args_, dt, u, tokens, dt_bias, scratch_);
+    const StepRange steps = step_sizes<kFast>(args_, dt, u, tokens, dt_bias, scratch_);
     const ScanOrder order{tokens, forward_ ? 0 : tokens - 1, forward_ ? 1 : -1, {}, {}};
-    const auto scan = scan_for(steps, block, dstate_);
+    const auto scan = scan_for<kFast>(steps, block, dstate_);
     scan(B_, C_, t, order, block, dstate_, scratch_, states_of(block), ahead_);
     Rows z{nullptr, 0};
     if (tile.z.data != nullptr) z = load_tile(d, tile.z, 0, tokens, c, block.lanes, rows_);
     const MutableRows y = tile_for_store(tile.y, 0, c, block.lanes, scratch_.delta);
     const Lanes D = channel_vector(args_.D, block);
-    skip_and_gate(scratch_, u, z, tokens, D, args_.D.present(), y);
+    skip_and_gate<kFast>(scratch_, u, z, tokens, D, args_.D.present(), y);
     store_tile(d, y, scratch_.delta, tile.y, 0, tokens, c, block.lanes);
   }
 

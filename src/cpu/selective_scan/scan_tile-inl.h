@@ -1,7 +1,8 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The three phases of one tile (some tokens of one vector of channels) of the Mamba-1 scan.
+// The three phases of one tile (some tokens of one vector of channels) of the Mamba-1 scan. kFast:
+// with the functions of fast_math-inl.h.
 
 #if defined(HISS_CPU_SELECTIVE_SCAN_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HISS_CPU_SELECTIVE_SCAN_TILE_INL_H
@@ -12,7 +13,7 @@
 
 #include <utility>
 
-#include "cpu/simd/decay-inl.h"
+#include "cpu/simd/fast_math-inl.h"
 #include "cpu/simd/tile-inl.h"
 #include "hiss/ops/selective_scan.h"
 #include "hwy/cache_control.h"
@@ -42,6 +43,7 @@ struct StepRange {
 };
 
 // delta and delta * u of a tile.
+template <bool kFast>
 HWY_INLINE StepRange step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u, int64_t tokens,
                                 Lanes dt_bias, ScanTile& tile) {
   const LanesTag d;
@@ -49,7 +51,7 @@ HWY_INLINE StepRange step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u
   StepRange range{hn::Zero(d), hn::Zero(d)};
   for (int64_t i = 0; i < tokens; ++i) {
     Lanes delta = hn::Add(hn::LoadU(d, dt.data + i * dt.stride), dt_bias);
-    if (args.dt_softplus) delta = softplus(d, delta);
+    if (args.dt_softplus) delta = kFast ? fast_softplus(d, delta) : softplus(d, delta);
     delta = hn::Min(dt_max, hn::Max(dt_min, delta));  // as second operand NaN passes
     hn::Store(delta, d, tile.delta + i * kLanes);
     hn::Store(hn::Mul(delta, hn::LoadU(d, u.data + i * u.stride)), d, tile.delta_u + i * kLanes);
@@ -93,7 +95,7 @@ struct ScanOrder {
 
 // kStates states, h (kStates rows of lanes) in registers: adds sum_n C[n] h[n] to tile.y, or sets
 // it with `begin`. rates: prepare_decay's row of each state.
-template <DecayRange kRange, size_t... n>
+template <DecayRange kRange, bool kFast, size_t... n>
 HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, bool begin,
                             const float* HWY_RESTRICT rates, ScanTile& tile, float* h_memory,
                             Ahead& ahead) {
@@ -108,7 +110,7 @@ HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, b
     const float* HWY_RESTRICT C = order.C.data + t * order.C.stride;
     Lanes sum[kSums];
     const auto update = [&](size_t k, Lanes& state, Lanes& y) HWY_ATTR {
-      const Lanes a = decay<kRange>(d, delta, hn::Load(d, rates + k * kLanes));
+      const Lanes a = decay<kRange, kFast>(d, delta, hn::Load(d, rates + k * kLanes));
       state = hn::MulAdd(a, state, hn::Mul(delta_u, hn::Set(d, B[k])));
       y = k < kSums ? hn::Mul(hn::Set(d, C[k]), state) : hn::MulAdd(hn::Set(d, C[k]), state, y);
     };
@@ -123,13 +125,17 @@ HWY_INLINE void scan_states(std::index_sequence<n...>, const ScanOrder& order, b
 }
 
 // y = (sum + D * u) * SiLU(z), from tile.y to y. u and z may be the memory of y.
+template <bool kFast>
 HWY_INLINE void skip_and_gate(const ScanTile& tile, Rows u, Rows z, int64_t tokens, Lanes D,
                               bool has_d, MutableRows y) {
   const LanesTag d;
   for (int64_t i = 0; i < tokens; ++i) {
     Lanes v = hn::Load(d, tile.y + i * kLanes);
     if (has_d) v = hn::MulAdd(D, hn::LoadU(d, u.data + i * u.stride), v);
-    if (z.data != nullptr) v = hn::Mul(v, silu(d, hn::LoadU(d, z.data + i * z.stride)));
+    if (z.data != nullptr) {
+      const Lanes gate = hn::LoadU(d, z.data + i * z.stride);
+      v = hn::Mul(v, kFast ? fast_silu(d, gate) : silu(d, gate));
+    }
     hn::StoreU(v, d, y.data + i * y.stride);
   }
 }

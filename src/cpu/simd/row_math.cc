@@ -79,6 +79,7 @@ constinit const RowMath kRowMath{
     .to_bf16 = to_bf16,
     .channel_sums = channel_sums,
     .norm_prelu = row::norm_prelu,
+    .layer_norm_residual = row::layer_norm_residual,
     .winograd_input = row::winograd_input,
     .winograd_output = row::winograd_output};
 }  // namespace hiss::cpu::HWY_NAMESPACE

@@ -33,6 +33,15 @@ struct BasicRow {
 using Row = BasicRow<const float>;
 using MutableRow = BasicRow<float>;
 
+// LayerNorm over the channels, between a linear layer's bias and a residual:
+//   v = x + linear_bias;   (v - mean(v)) / sqrt(var(v) + epsilon) * weight + bias + residual
+struct LayerNorm {
+  const float* linear_bias = nullptr;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float epsilon = 1e-5f;
+};
+
 // Winograd's minimal filtering F(4, 3) along the columns of a row, one column of zeros before and
 // after it: outputs 4 t ... 4 t + 3 (tile t) of a filter of three taps from six products instead of
 // twelve (Lavin & Gray, Fast Algorithms for Convolutional Neural Networks, 2015; interpolation
@@ -47,12 +56,12 @@ inline constexpr float kTileFilter[kTilePoints][3] = {{1.0f / 4, 0, 0},
                                                       {1.0f / 24, -1.0f / 12, 1.0f / 6},
                                                       {0, 0, 1}};
 
-// Tiles [first, first + count) at their points: element (point, tile, channel) is
-// data[point * point_stride + (tile - first) * tile_stride + channel].
+// The tiles of a row at their points: element (point, tile, channel) is
+// data[point * point_stride + tile * tile_stride + channel].
 template <class T>
 struct BasicTiles {
   T* data;
-  int64_t first, count, point_stride, tile_stride;
+  int64_t count, point_stride, tile_stride;
 };
 using Tiles = BasicTiles<const float>;
 using MutableTiles = BasicTiles<float>;
@@ -65,6 +74,9 @@ struct RowMath {
   // sums [2, channels] = the sum of x, the sum of x * x over the columns, in double.
   void (*channel_sums)(const Row& x, double* sums);
   void (*norm_prelu)(const NormPrelu& f, const MutableRow& x);
+  // y = LayerNorm(x) + residual; y may be residual. x is overwritten.
+  void (*layer_norm_residual)(const LayerNorm& f, const MutableRow& x, const Row& residual,
+                              const MutableRow& y);
   // The row's side of the products, of NormPrelu(x).
   void (*winograd_input)(const Row& x, const NormPrelu& f, const MutableTiles& tiles);
   // The outputs from the products, plus bias[channel]; those beyond the row are dropped.

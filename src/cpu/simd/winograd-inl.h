@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Norm, activation and Winograd transforms of rows, a vector of channels at a time. Unlike its
+// Norms, activation and Winograd transforms of rows, a vector of channels at a time. Unlike its
 // neighbours it is also compiled for the baseline, where a vector is one float.
 
 #if defined(HISS_CPU_SIMD_WINOGRAD_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -12,6 +12,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "cpu/simd/row_math.h"
@@ -72,18 +73,48 @@ inline void norm_prelu(const NormPrelu& f, const MutableRow& x) {
   });
 }
 
+inline void layer_norm_residual(const LayerNorm& f, const MutableRow& x, const Row& residual,
+                                const MutableRow& y) {
+  const Tag d;
+  const float n = static_cast<float>(x.channels);
+  for (int64_t t = 0; t < x.cols; ++t) {
+    float* v = x.data + t * x.stride;
+    V sum = hn::Zero(d), squares = sum;
+    for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
+      const V value = hn::Add(load(v + c, lanes), load(f.linear_bias + c, lanes));
+      store(value, v + c, lanes);
+      sum = hn::Add(sum, value);  // lanes beyond the row hold zeros
+    });
+    const V mean = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, sum)) / n);
+    for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
+      const V value = hn::Sub(load(v + c, lanes), mean);
+      store(value, v + c, lanes);
+      const V kept = lanes == kLanes ? value : load(v + c, lanes);
+      squares = hn::MulAdd(kept, kept, squares);
+    });
+    const float variance = hn::GetLane(hn::SumOfLanes(d, squares)) / n;
+    const V scale = hn::Set(d, 1 / std::sqrt(variance + f.epsilon));
+    for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
+      const V value = hn::MulAdd(hn::Mul(load(v + c, lanes), scale), load(f.weight + c, lanes),
+                                 load(f.bias + c, lanes));
+      store(hn::Add(value, load(residual.data + t * residual.stride + c, lanes)),
+            y.data + t * y.stride + c, lanes);
+    });
+  }
+}
+
 inline void winograd_input(const Row& x, const NormPrelu& f, const MutableTiles& tiles) {
   const Tag d;
   const V two = hn::Set(d, 2.0f), four = hn::Set(d, 4.0f), five = hn::Set(d, 5.0f);
   for_each_vector(x.channels, [&](int64_t c, int64_t lanes) HWY_ATTR {
     const Activation act(f, c, lanes);
     const auto column = [&](int64_t w) HWY_ATTR {
-      if (w < 0 || w >= x.cols) return hn::Zero(d);
+      if (w >= x.cols) return hn::Zero(d);
       return act(load(x.data + w * x.stride + c, lanes));
     };
-    int64_t w = tiles.first * kTileOutputs;
-    V x0 = column(w - 1), x1 = column(w);
-    for (int64_t t = 0; t < tiles.count; ++t, w += kTileOutputs) {
+    V x0 = hn::Zero(d), x1 = column(0);
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      const int64_t w = t * kTileOutputs;
       const V x2 = column(w + 1), x3 = column(w + 2), x4 = column(w + 3), x5 = column(w + 4);
       float* p = tiles.data + t * tiles.tile_stride + c;
       const auto put = [&](int64_t point, V v)
@@ -114,7 +145,7 @@ inline void winograd_output(const Tiles& tiles, const float* bias, const Mutable
       const V m1 = point(1), m2 = point(2), m3 = point(3), m4 = point(4);
       const V sum = hn::Add(m1, m2), difference = hn::Add(hn::Sub(m1, m2), b);
       const V sum2 = hn::Add(m3, m4), difference2 = hn::Sub(m3, m4);
-      const int64_t w = (tiles.first + t) * kTileOutputs;
+      const int64_t w = t * kTileOutputs;
       const auto put = [&](int64_t i, V v) HWY_ATTR {
         if (w + i < y.cols) store(v, y.data + (w + i) * y.stride + c, lanes);
       };

@@ -23,6 +23,7 @@ struct Conv {
       final_stride[3];
   Sequences sequences;
   bool reverse, silu;
+  bool packed_taps;  // a channel's four taps are one aligned vector
 };
 
 inline Conv conv_of(const CausalConv1d::Args& a) {
@@ -40,19 +41,46 @@ inline Conv conv_of(const CausalConv1d::Args& a) {
   c.bias_stride = a.bias.stride[0];
   c.sequences = Sequences::of(a.cu_seqlens, c.batch, c.seqlen);
   c.reverse = a.direction == Direction::kReverse, c.silu = a.activation == Activation::kSilu;
+  c.packed_taps = c.width == 4 && c.weight_stride[0] == 4 && c.weight_stride[1] == 1 &&
+                  reinterpret_cast<uintptr_t>(c.weight) % 16 == 0;
   return c;
+}
+
+template <int kWidth>
+__device__ __forceinline__ void load_taps(const Conv& conv, int64_t channel, float (&tap)[kWidth]) {
+  const float* weight = conv.weight + channel * conv.weight_stride[0];
+  if constexpr (kWidth == 4) {
+    if (conv.packed_taps) return load_pack<4>(weight, tap);
+  }
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) tap[k] = weight[k * conv.weight_stride[1]];
+}
+__device__ __forceinline__ float bias_of(const Conv& conv, int64_t channel) {
+  return conv.bias == nullptr ? 0.0f : conv.bias[channel * conv.bias_stride];
+}
+
+// Input i < 0 of a sequence: before its first token.
+__device__ __forceinline__ float earlier_input(const Conv& conv, int64_t s, int64_t i,
+                                               int64_t channel) {
+  if (conv.initial == nullptr) return 0.0f;
+  return conv.initial[s * conv.initial_stride[0] + (conv.width - 1 + i) * conv.initial_stride[1] +
+                      channel * conv.initial_stride[2]];
+}
+
+// bias + tap[0] input[0] + tap[1] input[1] + ..., activated.
+template <bool kSilu, int kWidth>
+__device__ __forceinline__ float output_of(const float (&tap)[kWidth], float bias,
+                                           const float* input) {
+  float sum = bias;
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) sum = fmaf(tap[k], input[k], sum);
+  return kSilu ? silu(sum) : sum;
 }
 
 // Input i of a sequence, before its first token for negative i.
 template <class T>
 __device__ float input_at(const Conv& conv, const Span& span, int64_t i, int64_t channel) {
-  if (i < 0) {
-    const int64_t j = conv.width - 1 + i;
-    return conv.initial == nullptr
-               ? 0.0f
-               : conv.initial[span.s * conv.initial_stride[0] + j * conv.initial_stride[1] +
-                              channel * conv.initial_stride[2]];
-  }
+  if (i < 0) return earlier_input(conv, span.s, i, channel);
   const int64_t token = conv.reverse ? span.end - 1 - i : span.begin + i;
   return to_float(static_cast<const T*>(
       conv.x)[span.row * conv.x_stride[0] + token * conv.x_stride[1] + channel * conv.x_stride[2]]);

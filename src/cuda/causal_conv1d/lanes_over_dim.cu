@@ -13,29 +13,35 @@
 #include <algorithm>
 
 #include "cuda/causal_conv1d/filter.cuh"
+#include "cuda/tile/async_copy.cuh"
 
 namespace hiss::cuda {
 namespace {
 
 constexpr std::string_view kName = "causal_conv1d/cuda.sm80.lanes_over_dim";
-constexpr int kWarps = 8;
+constexpr int kWarps = 4, kThreads = 32 * kWarps;
 
-// One thread's channels. kStep: tokens loaded ahead.
-template <class T, int kVector, int kWidth, int kStep>
+// One thread's channels. Tokens come kStep at a time: vectors of 16 bytes through a ring of kStages
+// steps in shared memory that only this thread uses, single channels straight from memory.
+template <class T, int kVector, int kWidth, int kStep, int kStages>
 class Walk {
  public:
-  __device__ Walk(const Conv& conv, int64_t channel) : conv_(conv), channel_(channel) {
+  using Vector = Pack<T, kVector>;
+  static constexpr bool kRing = kVector > 1;
+  static constexpr int kSlots = kRing ? kStages * kStep : 1;
+
+  __device__ Walk(const Conv& conv, int64_t channel, Vector (*ring)[kThreads])
+      : conv_(conv), channel_(channel), ring_(ring) {
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
-      bias_[v] = conv.bias == nullptr ? 0.0f : conv.bias[(channel + v) * conv.bias_stride];
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k)
-        tap_[k][v] = conv.weight[(channel + v) * conv.weight_stride[0] + k * conv.weight_stride[1]];
+      load_taps<kWidth>(conv, channel + v, tap_[v]);
+      bias_[v] = bias_of(conv, channel + v);
     }
   }
 
   // Outputs [first, first + count) of a sequence.
-  __device__ void run(const Span& span, int64_t first, int64_t count) {
+  template <bool kSilu>
+  __device__ void run(const Span& span, int64_t first, int count) {
     const int64_t token = conv_.reverse ? span.end - 1 - first : span.begin + first;
     const int64_t sign = conv_.reverse ? -1 : 1;
     const T* x = static_cast<const T*>(conv_.x) + span.row * conv_.x_stride[0] +
@@ -44,54 +50,85 @@ class Walk {
            channel_;
     const int64_t x_step = sign * conv_.x_stride[1], y_step = sign * conv_.y_stride[1];
 
-    float input[kWidth - 1 + kStep][kVector];
-#pragma unroll
-    for (int j = 0; j < kWidth - 1; ++j) history(span, first - (kWidth - 1) + j, input[j]);
-    Pack<T, kVector> ahead[kStep];
-    fetch(x, x_step, count, ahead);
-    for (int64_t i = 0; i < count; i += kStep) {
-#pragma unroll
-      for (int j = 0; j < kStep; ++j) unpack(ahead[j], input[kWidth - 1 + j]);
-      fetch(x + (i + kStep) * x_step, x_step, count - i - kStep, ahead);
+    int fetched = 0, stage = 0;
+    const T* next = x;
+    const auto fetch = [&](int slot) {
 #pragma unroll
       for (int j = 0; j < kStep; ++j) {
-        if (i + j >= count) break;
-        float sum[kVector];
-#pragma unroll
-        for (int v = 0; v < kVector; ++v) {
-          sum[v] = bias_[v];
-#pragma unroll
-          for (int k = 0; k < kWidth; ++k) sum[v] = fmaf(tap_[k][v], input[j + k][v], sum[v]);
-          if (conv_.silu) sum[v] = silu(sum[v]);
-        }
-        store_pack(sum, y + (i + j) * y_step);
+        if (fetched + j < count)
+          copy_async<sizeof(Vector)>(next, &ring_[slot * kStep + j][threadIdx.x]);
+        next += x_step;
       }
+      fetched += kStep;
+      commit_copies();
+    };
+    if constexpr (kRing) {
 #pragma unroll
-      for (int j = 0; j < kWidth - 1; ++j)
-#pragma unroll
-        for (int v = 0; v < kVector; ++v) input[j][v] = input[kStep + j][v];
+      for (int i = 0; i < kStages - 1; ++i) fetch(i);
     }
+    load_history(span, first, x, x_step);
+    for (; count > 0; count -= kStep, fetched -= kStep) {
+      float input[kStep][kVector];
+      if constexpr (kRing) {
+        fetch(stage == 0 ? kStages - 1 : stage - 1);
+        wait_copies<kStages - 1>();
+#pragma unroll
+        for (int j = 0; j < kStep; ++j)
+          load_pack<kVector>(ring_[stage * kStep + j][threadIdx.x].element, input[j]);
+        stage = stage + 1 == kStages ? 0 : stage + 1;
+      } else {
+#pragma unroll
+        for (int j = 0; j < kStep; ++j)
+          if (j < count) load_pack<kVector>(x + j * x_step, input[j]);
+        x += kStep * x_step;
+      }
+      if (count >= kStep) {
+#pragma unroll
+        for (int j = 0; j < kStep; ++j, y += y_step) put<kSilu>(input[j], y);
+      } else {
+#pragma unroll
+        for (int j = 0; j < kStep; ++j, y += y_step)
+          if (j < count) put<kSilu>(input[j], y);
+      }
+    }
+    if constexpr (kRing) wait_copies<0>();
   }
 
  private:
-  __device__ static void fetch(const T* x, int64_t step, int64_t left,
-                               Pack<T, kVector> (&to)[kStep]) {
+  // The output of the token whose inputs are `newest`, which enter the history.
+  template <bool kSilu>
+  __device__ __forceinline__ void put(const float (&newest)[kVector], T* y) {
+    float result[kVector];
 #pragma unroll
-    for (int j = 0; j < kStep; ++j)
-      if (j < left) to[j] = *reinterpret_cast<const Pack<T, kVector>*>(x + j * step);
+    for (int v = 0; v < kVector; ++v) {
+      float input[kWidth];
+#pragma unroll
+      for (int k = 0; k + 1 < kWidth; ++k) input[k] = history_[k][v];
+      input[kWidth - 1] = newest[v];
+      result[v] = output_of<kSilu>(tap_[v], bias_[v], input);
+#pragma unroll
+      for (int k = 0; k + 1 < kWidth; ++k) history_[k][v] = input[k + 1];
+    }
+    store_pack(result, y);
   }
-  __device__ static void unpack(const Pack<T, kVector>& from, float (&to)[kVector]) {
+  __device__ void load_history(const Span& span, int64_t first, const T* x, int64_t step) {
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) to[v] = to_float(from.element[v]);
-  }
-  __device__ void history(const Span& span, int64_t i, float (&to)[kVector]) {
+    for (int j = 0; j + 1 < kWidth; ++j) {
+      const int back = kWidth - 1 - j;
+      if (first >= back) {
+        load_pack<kVector>(x - back * step, history_[j]);
+      } else {
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) to[v] = input_at<T>(conv_, span, i, channel_ + v);
+        for (int v = 0; v < kVector; ++v)
+          history_[j][v] = earlier_input(conv_, span.s, first - back, channel_ + v);
+      }
+    }
   }
 
   const Conv& conv_;
   const int64_t channel_;
-  float tap_[kWidth][kVector], bias_[kVector];
+  Vector (*ring_)[kThreads];
+  float tap_[kVector][kWidth], bias_[kVector], history_[kWidth - 1][kVector];
 };
 
 // final_state of a whole row by the thread that has read its initial_state, which may be its
@@ -105,23 +142,29 @@ __device__ void store_final(const Conv& conv, const Span& span, int64_t channel)
           input_at<T>(conv, span, span.end - span.begin - (kWidth - 1) + j, channel + v);
 }
 
-template <class T, int kVector, int kWidth, int kStep, int kBlocks>
-__global__ void __launch_bounds__(32 * kWarps, kBlocks)
+template <class T, int kVector, int kWidth, int kStep, int kStages, int kBlocks>
+__global__ void __launch_bounds__(kThreads, kBlocks)
     conv_lanes_over_dim(const __grid_constant__ Conv conv, const int64_t tile,
                         const int64_t tiles) {
+  using Walker = Walk<T, kVector, kWidth, kStep, kStages>;
+  __shared__ typename Walker::Vector ring[Walker::kSlots][kThreads];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int64_t vectors = conv.dim / kVector, columns = ceil_div(vectors, 32);
-  const int64_t vector = blockIdx.x % columns * 32 + threadIdx.x;
-  const int64_t item = int64_t{blockIdx.x / static_cast<unsigned>(columns)} * kWarps + threadIdx.y;
+  const int64_t vector = blockIdx.x % columns * 32 + lane;
+  const int64_t item = int64_t{blockIdx.x / static_cast<unsigned>(columns)} * kWarps + warp;
   if (vector >= vectors || item >= conv.batch * tiles) return;
   const int64_t channel = vector * kVector, row = item / tiles;
   int64_t place = item % tiles * tile;  // in the order of consumption
   const int64_t end = min(place + tile, conv.seqlen);
-  Walk<T, kVector, kWidth, kStep> walk(conv, channel);
+  Walker walk(conv, channel, ring);
   while (place < end) {
     const Span span = conv.sequences.with(row, conv.reverse ? conv.seqlen - 1 - place : place);
     const int64_t first = conv.reverse ? place - (conv.seqlen - span.end) : place - span.begin;
-    const int64_t count = min(end - place, span.end - span.begin - first);
-    walk.run(span, first, count);
+    const int count = static_cast<int>(min(end - place, span.end - span.begin - first));
+    if (conv.silu)
+      walk.template run<true>(span, first, count);
+    else
+      walk.template run<false>(span, first, count);
     place += count;
   }
   if (conv.final != nullptr && item % tiles == 0 && conv.sequences.cu_seqlens == nullptr)
@@ -135,32 +178,44 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
   return {};
 }
 
-template <class T, int kVector, int kWidth, int kStep = 4, int kBlocks = 1>
+template <class T, int kVector, int kWidth, int kStep = 4, int kStages = 4, int kBlocks = 1,
+          int kTile = 64>
 Status launch_conv(const Conv& conv, cudaStream_t stream) {
   const int64_t vectors = conv.dim / kVector;
   // Long enough to forget the reading of history, short enough to fill the device.
   constexpr int64_t kWanted = 132 * 2048;
-  int64_t tile = 64;
-  while (tile > 8 && conv.batch * ceil_div(conv.seqlen, tile) * vectors < kWanted) tile /= 2;
+  int64_t tile = kTile;
+  while (tile > 16 && conv.batch * ceil_div(conv.seqlen, tile) * vectors < kWanted) tile /= 2;
   // A row without tokens still has a state to hand on.
   const int64_t tiles = std::max<int64_t>(ceil_div(conv.seqlen, tile), 1);
-  tile = ceil_div(conv.seqlen, tiles);
+  tile = ceil_div(ceil_div(conv.seqlen, tiles), kStep) * kStep;
   const int64_t blocks = ceil_div(conv.batch * tiles, kWarps) * ceil_div(vectors, 32);
   if (blocks == 0) return {};
-  conv_lanes_over_dim<T, kVector, kWidth, kStep, kBlocks>
-      <<<static_cast<unsigned>(blocks), dim3(32, kWarps), 0, stream>>>(conv, tile, tiles);
+  conv_lanes_over_dim<T, kVector, kWidth, kStep, kStages, kBlocks>
+      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(conv, tile, tiles);
   return launched(kName);
+}
+
+// Measured: what keeps enough loads under way within the registers of a thread.
+template <class T, int kVector, int kWidth>
+Status launch_best(const Conv& conv, cudaStream_t stream) {
+  if constexpr (kVector == 1)
+    return launch_conv<T, kVector, kWidth, 4, 1, 8, 64>(conv, stream);
+  else if constexpr (kVector == 4)
+    return launch_conv<T, kVector, kWidth, 4, 4, 4, 64>(conv, stream);
+  else
+    return launch_conv<T, kVector, kWidth, 2, 6, 4, 64>(conv, stream);
 }
 
 template <class T, int kVector>
 Status launch_width(const Conv& conv, cudaStream_t stream) {
   switch (conv.width) {
     case 2:
-      return launch_conv<T, kVector, 2>(conv, stream);
+      return launch_best<T, kVector, 2>(conv, stream);
     case 3:
-      return launch_conv<T, kVector, 3>(conv, stream);
+      return launch_best<T, kVector, 3>(conv, stream);
     default:
-      return launch_conv<T, kVector, 4>(conv, stream);
+      return launch_best<T, kVector, 4>(conv, stream);
   }
 }
 

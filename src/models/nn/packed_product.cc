@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
@@ -93,9 +94,29 @@ Result<PackedWeight> PackedWeight::create(const ConstMatrix& weight, int64_t col
 }
 
 struct PackedProduct::Prepared {
+  // The library's handles of a call's memory. Making them takes as long as a small product.
+  struct Handles {
+    Memory a, c, scratch;
+  };
+  Handles borrow() {
+    const std::lock_guard lock(mutex);
+    if (idle.empty())
+      return {Memory(a, engine(), nullptr), Memory(c, engine(), nullptr),
+              Memory(scratch, engine())};
+    Handles handles = std::move(idle.back());
+    idle.pop_back();
+    return handles;
+  }
+  void give_back(Handles handles) {
+    const std::lock_guard lock(mutex);
+    idle.push_back(std::move(handles));
+  }
+
   dnnl::matmul primitive;
   Memory::desc a, c, scratch;
   dnnl::stream stream;
+  std::mutex mutex{};
+  std::vector<Handles> idle{};  // as many as threads have run it at once
 };
 
 Result<PackedProduct> PackedProduct::create(int64_t m, const PackedWeight& weight, Write write) {
@@ -105,12 +126,9 @@ Result<PackedProduct> PackedProduct::create(int64_t m, const PackedWeight& weigh
     const Memory::desc a({m, b.rows}, type_of(b.operands), Memory::format_tag::ab);
     const Memory::desc c({m, b.cols}, Memory::data_type::f32, Memory::format_tag::ab);
     const dnnl::matmul::primitive_desc described = describe(a, b.memory.get_desc(), c, write);
-    if (std::string_view(described.impl_info_str()).starts_with("ref"))
-      return Internal("oneDNN has no fast matrix product of " + std::to_string(m) + " x " +
-                      std::to_string(b.rows) + " x " + std::to_string(b.cols));
     PackedProduct result;
-    result.prepared_ = std::make_shared<const Prepared>(Prepared{
-        dnnl::matmul(described), a, c, described.scratchpad_desc(), dnnl::stream(engine())});
+    result.prepared_.reset(new Prepared{dnnl::matmul(described), a, c, described.scratchpad_desc(),
+                                        dnnl::stream(engine())});
     return result;
   } catch (const dnnl::error& error) {
     return status_of(error);
@@ -120,18 +138,17 @@ Result<PackedProduct> PackedProduct::create(int64_t m, const PackedWeight& weigh
 Status PackedProduct::run(const void* a, const PackedWeight& weight, float* c) const {
   const OneThread one_thread;
   try {
-    const Memory a_memory(prepared_->a, engine(), const_cast<void*>(a));  // only read
-    const Memory c_memory(prepared_->c, engine(), c);
-    thread_local std::vector<std::byte> scratch;
-    scratch.resize(std::max(scratch.size(), prepared_->scratch.get_size()));
-    const Memory scratch_memory(prepared_->scratch, engine(), scratch.data());
-    const std::array<dnnl_exec_arg_t, 4> args = {{{DNNL_ARG_SRC, a_memory.get()},
+    Prepared::Handles handles = prepared_->borrow();
+    handles.a.set_data_handle(const_cast<void*>(a));  // only read
+    handles.c.set_data_handle(c);
+    const std::array<dnnl_exec_arg_t, 4> args = {{{DNNL_ARG_SRC, handles.a.get()},
                                                   {DNNL_ARG_WEIGHTS, weight.data_->memory.get()},
-                                                  {DNNL_ARG_DST, c_memory.get()},
-                                                  {DNNL_ARG_SCRATCHPAD, scratch_memory.get()}}};
+                                                  {DNNL_ARG_DST, handles.c.get()},
+                                                  {DNNL_ARG_SCRATCHPAD, handles.scratch.get()}}};
     const dnnl_status_t status =
         dnnl_primitive_execute(prepared_->primitive.get(), prepared_->stream.get(),
                                static_cast<int>(args.size()), args.data());
+    prepared_->give_back(std::move(handles));
     if (status != dnnl_success) throw dnnl::error(status, "execution");
     return {};
   } catch (const dnnl::error& error) {

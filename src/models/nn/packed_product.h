@@ -44,14 +44,14 @@ class PackedProduct {
  public:
   PackedProduct() = default;
   // For every weight of this size and these operands. kResourceExhausted, kInternal: the library
-  // said no, or would compute it in plain loops.
+  // said no.
   static Result<PackedProduct> create(int64_t m, const PackedWeight& weight, Write write);
   // a: elements of the operands' type.
   Status run(const void* a, const PackedWeight& weight, float* c) const;
 
  private:
   struct Prepared;
-  std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Prepared> prepared_;
 };
 
 }  // namespace hiss::models

@@ -3,12 +3,10 @@
 
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 #include "cpu/simd/row_math.h"
-#include "hiss/executor.h"
 #include "models/nn/carver.h"
 #include "models/nn/conv2d.h"
 #include "models/nn/packed_product.h"
@@ -18,40 +16,46 @@
 // so that each point of a tile is one product over kernel_rows * in_channels.
 namespace hiss::models {
 
-// The filter at the six points, each (kernel_rows * in_channels, out_channels).
+// The filter at the six points, each (kernel_rows * in_channels, out_channels), with the kernel's
+// rows in each cyclic order.
 class WinogradWeight {
  public:
   // kResourceExhausted, kInternal.
   static Result<WinogradWeight> create(const Conv2d& conv);
-  const PackedWeight& point(int64_t i) const { return points_[static_cast<size_t>(i)]; }
+  // Kernel row i at the place (i + turn) % kernel_rows.
+  const PackedWeight& point(int64_t turn, int64_t i) const {
+    return points_[static_cast<size_t>(turn * cpu::kTilePoints + i)];
+  }
 
  private:
-  std::array<PackedWeight, cpu::kTilePoints> points_;
+  std::vector<PackedWeight> points_;
 };
 
-// What one worker needs: the row's and the products' side of a run of tiles.
+// What one worker needs: the map's and the products' side of a row of tiles. The map's side keeps
+// the kernel's rows, so that the next output row brings only one new.
 struct WinogradScratch {
   float* input = nullptr;
   float* output = nullptr;
-  static WinogradScratch carve(Carver& carver, int64_t kernel_rows, int64_t in_channels,
-                               int64_t out_channels);
+  static WinogradScratch carve(Carver& carver, int64_t cols, int64_t kernel_rows,
+                               int64_t in_channels, int64_t out_channels);
 };
 
-// For rows of `cols` columns. A row is cut into runs of tiles of which the two sides stay in cache.
+// For rows of `cols` columns.
 class WinogradPlan {
  public:
   // For every weight of this size. kResourceExhausted, kInternal.
   static Result<WinogradPlan> create(int64_t cols, const WinogradWeight& weight);
 
   // Output row `row` of conv(NormPrelu(in)), plus bias: out [cols, out_channels], `out_stride`
-  // floats from one column to the next.
+  // floats from one column to the next. follows: the last row that used this scratch was the one
+  // a dilation before, of the same convolution and map.
   Status run_row(const Conv2d& conv, const WinogradWeight& weight, const Map& in,
-                 const cpu::NormPrelu& norm, int64_t row, const WinogradScratch& scratch,
-                 float* out, int64_t out_stride) const;
+                 const cpu::NormPrelu& norm, int64_t row, bool follows,
+                 const WinogradScratch& scratch, float* out, int64_t out_stride) const;
 
  private:
-  int64_t tiles_ = 0, run_tiles_ = 0;
-  std::optional<PackedProduct> whole_, rest_;  // of run_tiles_ tiles, and of what is left
+  int64_t tiles_ = 0;
+  PackedProduct product_;
 };
 
 }  // namespace hiss::models

@@ -24,7 +24,7 @@ ConvScratch ConvScratch::carve(Carver& carver, Executor& executor, int64_t rows,
   s.tiles = carver.take<float>(executor.workers() * s.tile_floats);
   s.pending = carver.take<float>(4 * 4 * channels);
   for (int worker = 0; worker < executor.workers(); ++worker)
-    s.winograd.push_back(WinogradScratch::carve(carver, 3, 4 * channels, channels));
+    s.winograd.push_back(WinogradScratch::carve(carver, cols, 3, 4 * channels, channels));
   s.executor = &executor;
   return s;
 }

@@ -10,6 +10,10 @@
 namespace hiss::models::re_use {
 namespace {
 
+// Output rows of a task, a dilation apart: each needs one row of the map that the one before did
+// not, and the first of them two more.
+constexpr int64_t kTaskRows = 12;
+
 // The norms of the channels of skip, [4, 4 d]: mean, scale, bias, slope.
 class Pending {
  public:
@@ -39,14 +43,20 @@ class Pending {
 Result<NormPrelu> run_stage(const ConvNormAct& w, const WinogradPlan& plan, const Map& in,
                             const NormPrelu& in_norm, const Map& out, int64_t keep_every,
                             const ConvScratch& scratch) {
-  const int64_t d = out.channels;
-  const Status done = run_tasks(*scratch.executor, in.rows, [&](int64_t h, int worker) -> Status {
-    const bool kept = h % keep_every == 0;
-    float* y = kept ? out.row(h / keep_every) : scratch.tile(worker);
-    const int64_t stride = kept ? out.stride : d;
-    HISS_RETURN_IF_ERROR(plan.run_row(w.conv, w.winograd, in, in_norm, h,
-                                      scratch.winograd[static_cast<size_t>(worker)], y, stride));
-    cpu::row_math().channel_sums({y, in.cols, d, stride}, scratch.sums + h * 2 * d);
+  const int64_t d = out.channels, dilation = w.conv.dilation_rows;
+  const int64_t rows_of_task = kTaskRows * dilation;
+  const int64_t tasks = (in.rows + rows_of_task - 1) / rows_of_task * dilation;
+  const Status done = run_tasks(*scratch.executor, tasks, [&](int64_t task, int worker) -> Status {
+    const int64_t first = task / dilation * rows_of_task + task % dilation;
+    const int64_t end = std::min(in.rows, first + rows_of_task);
+    for (int64_t h = first; h < end; h += dilation) {
+      const bool kept = h % keep_every == 0;
+      float* y = kept ? out.row(h / keep_every) : scratch.tile(worker);
+      const int64_t stride = kept ? out.stride : d;
+      HISS_RETURN_IF_ERROR(plan.run_row(w.conv, w.winograd, in, in_norm, h, h != first,
+                                        scratch.winograd[static_cast<size_t>(worker)], y, stride));
+      cpu::row_math().channel_sums({y, in.cols, d, stride}, scratch.sums + h * 2 * d);
+    }
     return {};
   });
   HISS_RETURN_IF_ERROR(done);

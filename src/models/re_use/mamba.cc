@@ -11,7 +11,7 @@
 namespace hiss::models::re_use {
 namespace {
 
-constexpr int64_t kRunBytes = 256 << 10;  // of intermediates: half of a small core's L2
+constexpr int64_t kRunBytes = 512 << 10;  // of intermediates: half of a core's L2
 
 }  // namespace
 
@@ -49,7 +49,9 @@ Result<MambaPlan> MambaPlan::create(const Context& context, const ReUseConfig& c
   plan.row_ = dt_B_C_columns(config);
   plan.operands_ = operands_for(precision, context.machine());
   plan.seqlen_ = seqlen;
-  plan.tokens_ = run_tokens(config);
+  // Runs of equal length, but for the last.
+  const int64_t runs = std::max<int64_t>(1, (seqlen + run_tokens(config) - 1) / run_tokens(config));
+  plan.tokens_ = std::max<int64_t>(1, (seqlen + runs - 1) / runs);
   plan.direction_ = direction;
   plan.precision_ = precision;
   if (seqlen >= plan.tokens_) {

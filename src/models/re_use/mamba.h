@@ -17,8 +17,8 @@
 
 namespace hiss::models::re_use {
 
-// Tokens that go through a Mamba direction together, so that all they need in between stays in
-// cache. A sequence is cut into runs of this many; the convolution's and the scan's states carry
+// The most tokens that go through a Mamba direction together, so that all they need in between
+// stays in cache. A sequence is cut into equal runs; the convolution's and the scan's states carry
 // over, so the cut changes no result. Depends on the configuration only.
 int64_t run_tokens(const ReUseConfig& config);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cpu/simd/row_math.h"
-#include "models/nn/norm.h"
 #include "models/nn/tasks.h"
 
 namespace hiss::models::re_use {
@@ -47,7 +46,7 @@ Result<TFMambaPlan> TFMambaPlan::create(const Context& context, const ReUseConfi
   TFMambaPlan plan;
   plan.operands_ = operands_for(precision, context.machine());
   plan.d_ = config.channels;
-  plan.epsilon_ = config.norm_epsilon;
+  plan.epsilon_ = static_cast<float>(config.norm_epsilon);
   const int64_t d = config.channels;
   const Axis time{
       .sequences = cols, .length = rows, .sequence_stride = d, .token_stride = cols * d};
@@ -113,8 +112,10 @@ Status TFMambaPlan::run_sequence(const Axis& axis, const BiMamba& w, float* toke
                                               w.packed_output_forward, scratch.merged));
   HISS_RETURN_IF_ERROR(axis.merge_backward.run(as_operands(backward, length, scratch.rounded),
                                                w.packed_output_backward, scratch.merged));
-  const LayerNorm norm{w.output_proj_bias, w.norm_weight, w.norm_bias, epsilon_};
-  layer_norm_residual(norm, scratch.merged, length, d_, scratch.x, d_, tokens, axis.token_stride);
+  const cpu::LayerNorm norm{w.output_proj_bias, w.norm_weight, w.norm_bias, epsilon_};
+  cpu::row_math().layer_norm_residual(norm, {scratch.merged, length, d_, d_},
+                                      {scratch.x, length, d_, d_},
+                                      {tokens, length, d_, axis.token_stride});
   merge_clock.lap(Stage::kMerge);
   return {};
 }

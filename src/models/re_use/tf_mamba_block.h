@@ -61,7 +61,7 @@ class TFMambaPlan {
 
   int64_t d_ = 0;
   Operands operands_ = Operands::kF32;
-  double epsilon_ = 1e-5;
+  float epsilon_ = 1e-5f;
   Axis time_, freq_;
 };
 

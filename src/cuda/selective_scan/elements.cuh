@@ -1,0 +1,201 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/selective_scan/place.cuh"
+#include "cuda/selective_scan/shape.cuh"
+#include "cuda/selective_scan/step.cuh"
+
+namespace hiss::cuda::selective_scan {
+
+// What one thread does with the elements of u, dt, z and y: it copies its chunks of a tile to
+// shared memory, makes delta and delta * u of them before the scan, and y after it. It reads no
+// chunk but its own, so a copy needs no barrier. `left`: tokens of the tile that exist.
+template <class T, class S, Access kAccess, bool kOutput>
+class Elements {
+ public:
+  static constexpr bool kAlongTime = kAccess == Access::kAlongTime;
+  static constexpr int kWidth = kAccess == Access::kSingly ? 1 : kWidest<T>;
+
+  __device__ Elements(const ScanArgs& p, const Place& place)
+      : p_(p), full_(place.channels == S::kBlockChannels) {
+    const unsigned tid = threadIdx.x;
+    const int fast = static_cast<int>(tid % kRow * kWidth), slow = static_cast<int>(tid / kRow);
+    const int channel = kAlongTime ? slow : fast, token = kAlongTime ? fast : slow;
+    token_ = kept(slow < kSlow && channel < place.channels ? token : kNever);
+    channels_left_ = place.channels - channel;
+    staged_ = kept(S::stages_at(kAccess) + static_cast<int>(tid) * kWidth * kSize);
+    constants_ = kept(S::constants_at(kAccess) + 4 * channel);
+    step_ = kept(4 * (token * S::kStepRow + S::step_at(channel)));
+    sum_ = kept(S::kSumsAt + 4 * (token * S::sum_row(kAccess) + channel));
+    u_ = cursor(p.u, place, token, channel), dt_ = cursor(p.dt, place, token, channel);
+    z_ = cursor(p.z, place, token, channel), y_ = cursor(p.y, place, token, channel);
+  }
+
+  // Starts to copy the next tile to a stage.
+  __device__ void send(int stage, int left) {
+    const int to = staged_ + stage * kStageBytes;
+    const bool any = left > 0 && has_chunk();
+    send(u_, left, to, any), send(dt_, left, to + kTensorBytes, any);
+    if (kOutput) send(z_, left, to + 2 * kTensorBytes, any && p_.z.data != nullptr);
+  }
+
+  // delta and delta * u. Beyond the sequence and the block's channels delta is 0, which leaves a
+  // state as it is.
+  __device__ void take_steps(int stage, int left, int half) const {
+    if (!has_chunk()) return;
+    const int from = staged_ + stage * kStageBytes, to = step_ + half * S::kStepBytes;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      const T* chunk = shared_at<T>(from + i * kChunkBytes);
+      float u[kWidth], delta[kWidth], bias[kConstants];
+      load_pack<kWidth>(chunk, u), load_pack<kWidth>(chunk + S::kElements, delta);
+      read(shared_at<float>(constants_ + 4 * i * kChannelBy), bias);
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) delta[e] += bias[e % kConstants];
+      if (p_.softplus) {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) delta[e] = softplus_fast(delta[e]);
+      }
+      if (p_.limited) {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e)
+          delta[e] = min_or_nan(max_or_nan(delta[e], p_.dt_min), p_.dt_max);
+      }
+      if (left < S::kTokens || !full_) {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e)
+          if (!exists(i, left - (kAlongTime ? e : 0))) delta[e] = 0;
+      }
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) u[e] *= delta[e];
+      float* steps =
+          shared_at<float>(to + 4 * i * (kTokenBy * S::kStepRow + S::step_at(kChannelBy)));
+      if constexpr (kAccess == Access::kAlongChannels) {
+#pragma unroll
+        for (int e = 0; e < kWidth; e += 4) store_four(delta + e, u + e, steps + S::step_at(e));
+      } else {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e)
+          steps[e * S::kStepRow] = delta[e], steps[e * S::kStepRow + S::kStepGap] = u[e];
+      }
+    }
+  }
+
+  // y, from the sums over the states. Tiles one after another.
+  __device__ void store_output(int stage, int left, int half) {
+    const int sum = sum_ + half * S::sum_bytes(kAccess);
+    T* to = y_.at;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i, to += y_.chunk) {
+      if (!exists(i, left)) continue;
+      const T* from = shared_at<T>(staged_ + stage * kStageBytes + i * kChunkBytes);
+      const float* sums = shared_at<float>(sum + 4 * i * (kTokenBy * kSumRow + kChannelBy));
+      float v[kWidth];
+      if constexpr (kAlongTime) {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * kSumRow];
+      } else {
+        read(sums, v);
+      }
+      if (p_.D != nullptr) {
+        float u[kWidth], D[kConstants];
+        load_pack<kWidth>(from, u);
+        read(shared_at<float>(constants_ + 4 * (S::kBlockChannels + i * kChannelBy)), D);
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) v[e] = __fmaf_rn(D[e % kConstants], u[e], v[e]);
+      }
+      if (p_.z.data != nullptr) {
+        float z[kWidth];
+        load_pack<kWidth>(from + 2 * S::kElements, z);
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) v[e] *= silu_fast(z[e]);
+      }
+      const int t = token_ + i * kTokenBy;
+      if (!kAlongTime || left - t >= kWidth) {
+        store_pack<kWidth>(v, to);
+      } else {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e)
+          if (t + e < left) to[e] = from_float<T>(v[e]);
+      }
+    }
+    y_.at += y_.tile;
+  }
+
+ private:
+  static constexpr int kThreads = S::kThreads, kSize = static_cast<int>(sizeof(T));
+  // Chunks of a row and rows of a tile; what lies between two chunks of a thread.
+  static constexpr bool kTimeRows = kAlongTime;
+  static constexpr int kRow = (kTimeRows ? S::kTokens : S::kBlockChannels) / kWidth;
+  static constexpr int kSlow = kTimeRows ? S::kBlockChannels : S::kTokens;
+  static constexpr int kBy = kThreads / kRow;
+  static constexpr int kTokenBy = kTimeRows ? 0 : kBy, kChannelBy = kTimeRows ? kBy : 0;
+  static constexpr int kChunks = kSlow > kBy ? kSlow / kBy : 1;
+  static constexpr int kTensorBytes = S::kElements * kSize, kStageBytes = 3 * kTensorBytes;
+  static constexpr int kChunkBytes = kThreads * kWidth * kSize;
+  static constexpr int kSumRow = S::sum_row(kAccess);
+  static constexpr int kConstants = kAccess == Access::kAlongChannels ? kWidth : 1;
+  static constexpr int kNever = 1 << 30;
+  static_assert(kThreads % kRow == 0 && (kSlow % kBy == 0 || kBy % kSlow == 0));
+
+  // A tensor at this thread's first chunk of a tile: on to the next chunk, on to the next tile.
+  // Steps of vectors fit into 32 bits: the host sees to that.
+  using Step = std::conditional_t<kAccess == Access::kSingly, int64_t, int>;
+  template <class E>
+  struct Cursor {
+    E* at;
+    Step chunk, tile;
+  };
+
+  // False for a thread that has none: there are more threads than chunks.
+  __device__ bool has_chunk() const { return kThreads <= kRow * kSlow || token_ != kNever; }
+  // Whether chunk i is of the first `left` tokens and of a channel.
+  __device__ bool exists(int i, int left) const {
+    return token_ + i * kTokenBy < left && (kChannelBy == 0 || i * kChannelBy < channels_left_);
+  }
+  template <class Void>
+  __device__ auto cursor(const Strided<Void>& v, const Place& place, int token, int channel) const {
+    using E = std::conditional_t<std::is_const_v<Void>, const T, T>;
+    const int64_t by = v.token * place.forward, tile = by * S::kTokens;
+    Cursor<E> cursor{static_cast<E*>(v.data) + v.row * place.row + v.token * place.begin +
+                         by * token + v.channel * (place.first + channel),
+                     static_cast<Step>(by * kTokenBy + v.channel * kChannelBy),
+                     static_cast<Step>(tile)};
+    if constexpr (kAccess != Access::kSingly) cursor.tile = kept(cursor.tile);
+    return cursor;
+  }
+  __device__ void send(Cursor<const T>& v, int left, int to, bool any) const {
+    const T* from = v.at;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i, from += v.chunk) {
+      int real = exists(i, left) ? kWidth : 0;
+      if (kAlongTime) real = min(real, max(left - token_ - i * kTokenBy, 0));
+      T* chunk = shared_at<T>(to + i * kChunkBytes);
+      if constexpr (kSize * kWidth >= 4)
+        copy_async<kSize * kWidth>(chunk, from, real * kSize, any);
+      else if (any)
+        *chunk = real > 0 ? *from : from_float<T>(0.0f);
+    }
+    v.at += v.tile;
+  }
+  __device__ static void store_four(const float* d, const float* u, float* to) {
+    float4 a{d[0], d[1], d[2], d[3]}, b{u[0], u[1], u[2], u[3]};
+    if constexpr (S::kChannels == 1)
+      a = {d[0], u[0], d[1], u[1]}, b = {d[2], u[2], d[3], u[3]};
+    else if constexpr (S::kChannels == 2)
+      a = {d[0], d[1], u[0], u[1]}, b = {d[2], d[3], u[2], u[3]};
+    *reinterpret_cast<float4*>(to) = a;
+    *reinterpret_cast<float4*>(to + (S::kChannels >= 4 ? S::kStepGap : 4)) = b;
+  }
+
+  const ScanArgs& p_;
+  const bool full_;
+  int token_, channels_left_;
+  int staged_, constants_, step_, sum_;  // bytes of shared memory: of the first chunk
+  Cursor<const T> u_, dt_, z_;
+  Cursor<T> y_;
+};
+
+}  // namespace hiss::cuda::selective_scan

@@ -1,0 +1,146 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Which CUDA row a Mamba-1 scan or a decode step gets, on invented machines.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "hiss/ops/all.h"
+
+namespace hiss {
+namespace {
+
+Machine device(int num_sms) {
+  Machine machine;
+  machine.cuda_sm = 90;
+  machine.num_sms = num_sms;
+  machine.shared_bytes_per_sm = 228 << 10;
+  return machine;
+}
+
+SelectiveScan::Problem scan(int64_t batch, int64_t seqlen, int64_t dim) {
+  return {.batch = batch,
+          .seqlen = seqlen,
+          .dim = dim,
+          .nseq = batch,
+          .device = Device::kCuda,
+          .has_z = true,
+          .dt_softplus = true};
+}
+
+template <class Op>
+Decline declined(const typename Op::Problem& problem, std::string_view kernel) {
+  for (const Kernel<Op>* row : kernels<Op>())
+    if (row->name == kernel) return row->declines(problem, device(132));
+  return "no such row";
+}
+
+template <class Op>
+const Kernel<Op>& row(std::string_view name) {
+  for (const Kernel<Op>* row : kernels<Op>())
+    if (row->name == name) return *row;
+  return *kernels<Op>().back();
+}
+
+class CudaChoice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (HISS_EXPECT_CUDA == 0) GTEST_SKIP() << "no CUDA rows in this build";
+  }
+};
+
+constexpr char kLanes[] = "selective_scan/cuda.sm80.lanes_over_state";
+constexpr char kSplit[] = "selective_scan/cuda.sm80.split_sequence";
+constexpr char kRows[] = "selective_state_update/cuda.sm80.rows_in_registers";
+constexpr char kAnyView[] = "selective_state_update/cuda.sm80.any_view";
+
+TEST_F(CudaChoice, ManyChannelsAreNotSplit) {
+  EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), device(132)).chosen, kLanes);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 5120), device(132)).chosen, kLanes);
+}
+
+TEST_F(CudaChoice, FewChannelsOfALongSequenceAreSplit) {
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 256), device(132)).chosen, kSplit);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 4096, 1536), device(132)).chosen, kSplit);
+}
+
+TEST_F(CudaChoice, ASmallerDeviceIsFullSooner) {
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 4096, 1536), device(20)).chosen, kLanes);
+}
+
+TEST_F(CudaChoice, SplitSequenceDeclinesWithItsReason) {
+  const SelectiveScan::Problem base = scan(1, 16384, 256);
+  ASSERT_EQ(declined<SelectiveScan>(base, kSplit), "");
+  const auto with = [&](auto&& change) {
+    SelectiveScan::Problem problem = base;
+    change(problem);
+    return declined<SelectiveScan>(problem, kSplit);
+  };
+  EXPECT_EQ(with([](auto& p) { p.precision = Precision::kStrict; }), why::kPrecision);
+  EXPECT_EQ(with([](auto& p) { p.dstate = 8; }), why::kDstate);
+  EXPECT_EQ(with([](auto& p) { p.layout = Layout::kStrided; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.dense_bc = false; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.packed = true; }), why::kPacked);
+  EXPECT_EQ(with([](auto& p) { p.ncheckpoints = 1; }), why::kCheckpoints);
+  EXPECT_EQ(with([](auto& p) { p.seqlen = 100; }), why::kShort);
+  EXPECT_EQ(with([](auto& p) { p.dim = 1 << 16; }), why::kShort);
+  EXPECT_EQ(with([](auto& p) { p.seqlen = int64_t{1} << 32; }), why::kLong);
+}
+
+TEST_F(CudaChoice, LanesOverStateTakesWhateverIsValidButEndlessSequences) {
+  SelectiveScan::Problem problem = scan(3, 0, 7);
+  problem.dstate = 1000, problem.ngroups = 7, problem.layout = Layout::kStrided;
+  problem.dense_bc = false, problem.precision = Precision::kStrict, problem.packed = true;
+  EXPECT_EQ(declined<SelectiveScan>(problem, kLanes), "");
+  problem.seqlen = int64_t{1} << 32;
+  EXPECT_EQ(declined<SelectiveScan>(problem, kLanes), why::kLong);
+}
+
+TEST_F(CudaChoice, AWorkspaceIsAskedForWhereStatesLeaveTheRegisters) {
+  const auto& lanes = row<SelectiveScan>(kLanes);
+  const auto& split = row<SelectiveScan>(kSplit);
+  SelectiveScan::Problem problem = scan(1, 16384, 256);
+  EXPECT_EQ(lanes.workspace_bytes(problem, device(132)), 0u);
+  // A state and the sum of delta for each channel of at least two segments.
+  EXPECT_GE(split.workspace_bytes(problem, device(132)), 2u * 256 * 17 * sizeof(float));
+  problem.dstate = 64;
+  EXPECT_EQ(lanes.workspace_bytes(problem, device(132)), 256u * 64 * sizeof(float));
+}
+
+SelectiveStateUpdate::Problem decode(int64_t dstate, DType type, DType state) {
+  SelectiveStateUpdate::Problem problem;
+  problem.device = Device::kCuda;
+  problem.batch = problem.nslots = 32;
+  problem.nheads = 80;
+  problem.dstate = dstate;
+  problem.dtype = type;
+  problem.state_dtype = state;
+  return problem;
+}
+
+TEST_F(CudaChoice, DenseStatesStayInRegisters) {
+  for (const int64_t dstate : {16, 96, 128, 256})
+    EXPECT_EQ(explain<SelectiveStateUpdate>(decode(dstate, DType::kBF16, DType::kF32), device(132))
+                  .chosen,
+              kRows);
+}
+
+TEST_F(CudaChoice, RowsInRegistersDeclinesWithItsReason) {
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(17, DType::kF32, DType::kF32), kRows),
+            why::kDstate);
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(0, DType::kF32, DType::kF32), kRows),
+            why::kDstate);
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(1024, DType::kF32, DType::kF32), kRows),
+            why::kDstate);
+  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(128, DType::kF32, DType::kBF16), kRows),
+            why::kStateDtype);
+  SelectiveStateUpdate::Problem problem = decode(128, DType::kF32, DType::kF32);
+  problem.dense = false;
+  EXPECT_EQ(declined<SelectiveStateUpdate>(problem, kRows), why::kLayout);
+  EXPECT_EQ(explain<SelectiveStateUpdate>(problem, device(132)).chosen, kAnyView);
+}
+
+}  // namespace
+}  // namespace hiss
