@@ -49,7 +49,7 @@ __device__ __forceinline__ void hand_on(const Bench<S>& w, int rank, const float
 // is handed on apart, because the second pass may overwrite it.
 template <class T, class S, int n>
 __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
-  if (w.p.rank == 0) {
+  if (w.k.initial && w.p.rank == 0) {
     begin_state(w, state);
     hand_on(w, 0, state, 0.0f);
   }
@@ -98,10 +98,11 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
 // The state at the beginning of a segment, from the earlier ones in their order.
 template <class S, int n>
 __device__ void gather_state(const Bench<S>& w, float (&state)[n]) {
-  const float* from = w.exchange(0);
+  const int first = w.k.initial ? 0 : 1;  // what is not zero
+  const float* from = w.exchange(first);
 #pragma unroll
-  for (int i = 0; i < n; ++i) state[i] = from[i * 128];
-  for (int rank = 1; rank <= w.p.rank; ++rank) {
+  for (int i = 0; i < n; ++i) state[i] = first <= w.p.rank ? from[i * 128] : 0.0f;
+  for (int rank = first + 1; rank <= w.p.rank; ++rank) {
     from = w.exchange(rank);
     const float decay = exp2_flushed(from[n * 128]);
 #pragma unroll
