@@ -105,7 +105,9 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
     for (int i = 0; i < 2; ++i) {
       const bool there = 2 * lane + i < length;
       dt[h][i] = there ? step_size(k, to_float(raw[h][i]) + bias) : 0.0f;
-      s[h][i] = there ? dt[h][i] * rate : 0.0f;
+      // Below 2^-160 nothing is left; larger sums would lose the digits of small steps.
+      const float power = there ? dt[h][i] * rate : 0.0f;
+      s[h][i] = power < -160.0f ? -160.0f : power;
     }
     sum[h] = s[h][0] + s[h][1];
   }
