@@ -61,6 +61,9 @@ namespace selective_state_update {
 extern const Kernel<SelectiveStateUpdate> any_view;
 extern const Kernel<SelectiveStateUpdate> rows_in_registers;
 }  // namespace selective_state_update
+namespace ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> state_in_accumulators;
+}
 }  // namespace cuda
 #endif
 
@@ -139,6 +142,7 @@ template <>
 std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
 #ifdef HISS_HAS_CUDA
+    &cuda::ssd_chunk_scan::state_in_accumulators,
     &cuda::ssd_chunk_scan::chunked,
     &cuda::ssd_chunk_scan::sequential,
 #endif

@@ -48,6 +48,9 @@ struct SsdChunkScan {
     Precision precision = Precision::kStandard;
     Device device = Device::kCpu;
     bool dense = true;  // x, z, y have stride 1 over headdim, B, C and the states over dstate
+    // For bulk copies: x, z, y have their heads side by side; these, B and C begin at and step by
+    // multiples of 16 bytes, forward.
+    bool blocks_of_16 = true;
     bool has_z = false, has_d = false, d_has_headdim = false, has_dt_bias = false;
     bool dt_softplus = false, dt_limit = false, a_is_log = false;
     bool has_initial_states = false, has_final_states = false, packed = false;
@@ -78,6 +81,7 @@ struct SsdChunkScan {
     f("ncheckpoints", p.ncheckpoints), f("dtype", p.dtype), f("dt_dtype", p.dt_dtype);
     f("state_dtype", p.state_dtype), f("precision", p.precision), f("device", p.device),
         f("dense", p.dense);
+    f("blocks_of_16", p.blocks_of_16);
     f("has_z", p.has_z), f("has_d", p.has_d), f("d_has_headdim", p.d_has_headdim);
     f("has_dt_bias", p.has_dt_bias), f("dt_softplus", p.dt_softplus), f("dt_limit", p.dt_limit);
     f("a_is_log", p.a_is_log), f("has_initial_states", p.has_initial_states);

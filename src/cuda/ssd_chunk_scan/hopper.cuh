@@ -1,0 +1,150 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/ssd_chunk_scan/hopper.h"
+#include "cuda/tile/element.cuh"
+#include "cuda/tile/math.cuh"
+#include "cuda/tile/tma.cuh"
+#include "cuda/tile/wgmma.cuh"
+
+namespace hiss::cuda::ssd {
+
+constexpr int kTile = 64 * 64 * 2;  // bytes of 64 tokens by 64 elements
+
+// What is multiplied: F16 would overflow in the state and the weights.
+using Factor = __nv_bfloat16;
+
+// Per head and chunk, what the decay makes of 64 tokens. s: log2 of the decay since the chunk's
+// start, this token included. Factors lie in pairs of tokens.
+struct Scalars {
+  float s[kChunk], dt[kChunk];
+  float from_start[kChunk];        // exp2(s)
+  uint32_t to_end[kChunk / 2];     // dt exp2(s of the last token - s)
+  uint32_t before[3][kChunk / 2];  // dt exp2(s of token 16 (i + 1) - s), for earlier tokens
+  uint32_t within[kChunk];         // exp2(s - s of token 16 floor(i / 16)), twice
+  float skip;                      // D of the head
+  float unused[3];
+};
+
+// Shared memory of a block, which owns two tiles of 64 rows (of all heads' rows) of a group.
+// kN: states, a multiple of 64; kHeads: heads that may have rows in the block, above 2 where they
+// may meet in one tile; kOutputs: of the second pass.
+template <int kN, int kHeads, bool kZ, bool kOutputs>
+struct Shared {
+  static constexpr int kPanels = kN / 64, kSlots = kHeads;
+  static constexpr bool kMixed = kHeads > 2;
+  // A third warpgroup makes the weights, where its registers can be spared.
+  static constexpr bool kWeigher = kOutputs && kN <= 128;
+  static constexpr int kThreads = kWeigher ? 512 : 384;
+  // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
+  static constexpr int kCopyRegisters = kWeigher ? 56 : kOutputs ? 40 : 88;
+  static constexpr int kWeighRegisters = 104;
+  static constexpr int kRowRegisters = kWeigher ? 176 : kOutputs ? 232 : 208;
+  // x and z, then y: a ring of its own, held until y is on its way.
+  static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
+  // B, C and the scalars: held until the state is up to date.
+  static constexpr int kC = kPanels * kTile, kScalars = (kOutputs ? 2 : 1) * kC;
+  static constexpr int kScalarBytes = kSlots * sizeof(Scalars);
+  static constexpr int kStage = kScalars + (kScalarBytes + 1023) / 1024 * 1024;
+  static constexpr int kWeightStages = !kOutputs ? 0 : kWeigher && kHeads < 4 ? 2 : 1;
+  static constexpr int kWeightStage = kSlots * kTile, kWeights = kWeightStages * kWeightStage;
+  static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
+  static constexpr int kFit = kLimit / (kStage + kRowStage);
+  static constexpr int kStages = kFit < 4 ? kFit : 4;
+  static constexpr int kRowFit = (kLimit - kStages * kStage) / kRowStage;
+  static constexpr int kRowStages = kRowFit < 4 ? kRowFit : 4;
+  static constexpr int kBarriers = kWeights + kStages * kStage + kRowStages * kRowStage;
+  static constexpr int kBytes = kBarriers + 1024 + 256;
+  static_assert(kStages >= 2 && kRowStages >= 2);
+};
+
+// Which rows a block works on, and which tokens.
+struct Place {
+  int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
+  int64_t unit;                       // sequence and rows
+  int block, group, rank;             // rank of the segment
+  int first_head, slots;              // heads with rows in the block
+  int heads_per_group;
+};
+
+// `here`: the segments that this launch works on, the first ones.
+__device__ inline Place place_of(const HopperScan& k, int here) {
+  Place p;
+  p.rank = static_cast<int>(blockIdx.x % here);
+  p.unit = blockIdx.x / here;
+  const int blocks = k.blocks_per_group * k.ngroups;
+  p.sequence = p.unit / blocks;
+  p.group = static_cast<int>(p.unit % blocks) / k.blocks_per_group;
+  p.block = static_cast<int>(p.unit % blocks) % k.blocks_per_group;
+  p.heads_per_group = k.nheads / k.ngroups;
+  const int last_row = p.heads_per_group * k.headdim - 1;
+  p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
+  p.slots = min(kBlockRows * (p.block + 1) - 1, last_row) / k.headdim - p.first_head + 1;
+  const Span span = k.sequences.at(p.sequence);
+  p.row = span.row;
+  const int64_t begin = span.begin, end = span.end;
+  const int64_t chunks = (end - begin + kChunk - 1) / kChunk;
+  const int64_t each = (chunks + k.segments - 1) / k.segments;
+  const int64_t first = begin + p.rank * each * kChunk, last = first + each * kChunk;
+  p.begin = first < end ? first : end;
+  p.end = last < end ? last : end;
+  return p;
+}
+
+// Cuts a segment into chunks: of kChunk tokens, shorter at its end and, with kCheckpoints, where a
+// checkpoint is.
+template <bool kCheckpoints>
+struct Cutter {
+  int64_t t, end, checkpoint = 0;
+  int length = 0;
+  bool at_checkpoint = false;
+
+  __device__ Cutter(const HopperScan& k, const Place& p) : t(p.begin), end(p.end) {
+    if constexpr (kCheckpoints)
+      while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
+    measure(k);
+  }
+  __device__ int64_t token(const HopperScan& k) const {
+    return k.checkpoint_tokens[checkpoint * k.checkpoint_token_stride];
+  }
+  __device__ bool done() const { return t >= end; }
+  __device__ void next(const HopperScan& k) {
+    t += length;
+    if (at_checkpoint) ++checkpoint;
+    measure(k);
+  }
+  __device__ void measure(const HopperScan& k) {
+    length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
+    at_checkpoint = false;
+    if constexpr (kCheckpoints) {
+      if (checkpoint >= k.ncheckpoints) return;
+      const int64_t at = token(k);
+      if (at < t || at - t >= length) return;
+      length = static_cast<int>(at - t) + 1;
+      at_checkpoint = true;
+    }
+  }
+};
+
+// Position in a ring of stages.
+template <int kStages>
+struct Ring {
+  int at = 0;
+  uint32_t phase = 0;
+  __device__ void advance() {
+    if (++at == kStages) at = 0, phase ^= 1;
+  }
+};
+
+// exp2_fast without subnormal results, which products with them do not need.
+__device__ __forceinline__ float exp2_flushed(float v) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+  return r;
+}
+
+}  // namespace hiss::cuda::ssd

@@ -1,0 +1,57 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/tile/sequences.cuh"
+#include "hiss/ops/ssd_chunk_scan.h"
+
+// What host and device say to each other.
+namespace hiss::cuda::ssd {
+
+constexpr int kChunk = 64;       // tokens worked on at once
+constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a block owns
+constexpr int kMaxSegments = 32;
+
+// The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
+struct HopperScan {
+  CUtensorMap x, B, C, z, y;
+  const void* dt;
+  int64_t dt_stride[3];
+  const float *A, *D, *dt_bias;
+  int64_t A_stride, D_stride[2], dt_bias_stride;
+  void* y_data;
+  int64_t y_stride[2];  // batch, seqlen
+  const float* initial;
+  float *final, *checkpoints;
+  int64_t initial_stride[3], final_stride[3], checkpoint_stride[4];
+  Sequences sequences;
+  const int64_t* checkpoint_tokens;
+  int64_t checkpoint_token_stride, ncheckpoints;
+  float* exchange;  // states between segments
+  float dt_min, dt_max;
+  int nheads, headdim, dstate, ngroups, segments;
+  int blocks_per_group;
+  bool dt_is_f32, softplus, a_is_log;
+};
+
+// Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.
+constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 128; }
+
+// Long states leave no registers for tiles where heads meet.
+constexpr bool fits(int64_t padded_dstate, int64_t headdim) {
+  return padded_dstate <= 128 || headdim % 64 == 0;
+}
+
+// Starts the kernel for dstate up to kN with its state in registers.
+// `units`: blocks of one segment.
+template <int kN>
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t units,
+                          cudaStream_t stream);
+
+}  // namespace hiss::cuda::ssd

@@ -1,0 +1,116 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/ssd_chunk_scan/hopper_walk.cuh"
+
+// The second pass where one warpgroup makes the weights for the two that hold the state.
+namespace hiss::cuda::ssd {
+
+// The weights of every chunk of the segment.
+template <class T, class S>
+__device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S>& stages,
+                             uint32_t weights) {
+  Lane l{};
+  l.warp = (threadIdx.x / 32) % 4, l.lane = threadIdx.x % 32;
+  l.row = 16 * l.warp + l.lane / 4, l.column = 2 * (l.lane % 4);
+  Rings<S> ring;
+  Ring<S::kWeightStages> to;
+  for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance(), to.advance()) {
+    const int at = ring.stage.at;
+    float cb[32];
+    stages.full[at].wait(ring.stage.phase);
+    convert_tiles<T, S>(stages.memory + at * S::kStage, 2 * S::kPanels, 384, 128);
+    multiply_cb<S>(cb, stages.base + at * S::kStage, 0);
+    wgmma_wait<0>();
+    pin(cb);
+    stages.weights_empty[to.at].wait(to.phase ^ 1);
+    store_all_weights(cb, weights + to.at * S::kWeightStage, l, &stages.scalars(at, 0), p.slots, 0);
+    fence_async_proxy();
+    __syncwarp();
+    if (l.lane == 0) {
+      stages.weights_full[to.at].arrive();
+      stages.empty[at].arrive();
+    }
+  }
+}
+
+// The whole of a segment, from the state before it.
+template <class T, class S, bool kZ, int n>
+__device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
+  const HopperScan& k = w.k;
+  const Lane& l = w.l;
+  const bool skips = k.D && k.D_stride[1] != 0;
+  uint32_t skip[4] = {};
+  if (skips) read_skip(w, skip);
+  Rings<S> ring;
+  Ring<S::kWeightStages> from;
+  int previous_row = -1;
+  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance(), from.advance()) {
+    const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
+    const uint32_t stage = w.stages.base + at * S::kStage;
+    const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
+    const uint32_t weights = w.weights + from.at * S::kWeightStage;
+    char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
+    const Scalars& own = w.stages.scalars(at, l.slot);
+    w.stages.full[at].wait(ring.stage.phase);
+    if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
+      w.stages.weights_full[from.at].wait(from.phase);
+    if (length < kChunk) [[unlikely]]
+      clear_rows<S>(w.stages.memory + at * S::kStage, tile_memory, length, w.warpgroup);
+
+    float y[32];
+    uint32_t operand[4 * S::kPanels][4], x[4][4];
+    read_state<S>(y, operand, state, stage);
+    load_rows<T>(x, tile, l);
+    const bool faults = any_fault(x);
+    int2 first_fault = {kChunk, kChunk};
+    if (faults) [[unlikely]] {
+      first_fault = clear_faults<T>(tile_memory, l);
+      load_rows<T>(x, tile, l);
+    }
+    wgmma_wait<0>();
+    pin(y);
+    pin(operand);
+    decay_rows(y, own, l);
+    w.stages.weights_full[from.at].wait(from.phase);
+    if constexpr (S::kMixed)
+      add_tokens_by_warp(y, x, weights + l.slot * kTile, l);
+    else
+      add_tokens<S>(y, x, weights + l.slot * kTile);
+    uint32_t weighted[4][4];
+    weigh_rows(weighted, x, l, own);
+    const float end = own.from_start[kChunk - 1];
+    const float decay[2] = {first_fault.x < kChunk ? NAN : end, first_fault.y < kChunk ? NAN : end};
+    update_state(state, decay, weighted, stage);
+    wgmma_wait<1>();
+    pin(y);
+    pin(x);
+    if (l.lane == 0) {
+      w.stages.weights_empty[from.at].arrive();
+      if (previous_row >= 0) {
+        if (l.warp == 0) wait_stores_read();
+        w.stages.row_empty[previous_row].arrive();
+      }
+    }
+    previous_row = row_at;
+    if (skips) [[unlikely]]
+      add_skip<T>(y, skip, tile, l);
+    finish_rows<T, kZ>(y, tile, l);
+    if (faults) [[unlikely]]
+      store_faults<T>(tile_memory, l, first_fault);
+    fence_async_proxy();
+    named_barrier(1 + w.warpgroup, 128);
+    store_output(w, tile, tile_memory, cut.t, length);
+    wgmma_wait<0>();
+    pin(state);
+    pin(weighted);
+    if (l.lane == 0) w.stages.empty[at].arrive();
+    if (cut.at_checkpoint) [[unlikely]]
+      store_checkpoint(w, cut.checkpoint, state);
+  }
+  if (l.lane == 0 && l.warp == 0) wait_stores_read();
+}
+
+}  // namespace hiss::cuda::ssd

@@ -1,0 +1,228 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/ssd_chunk_scan/hopper_consumer.cuh"
+
+namespace hiss::cuda::ssd {
+
+// What a computing thread knows besides its registers of data.
+template <class S>
+struct Bench {
+  const HopperScan& k;
+  const Place& p;
+  const Stages<S>& stages;
+  const Lane& l;
+  int warpgroup;
+  uint32_t weights;  // of tokens in tokens, a tile for each head of the block
+  int64_t head;      // of its rows, among all heads
+  int row_in_head;   // of its first row
+  // Where the thread's part of what follows segment `rank - 1` is handed on.
+  __device__ float* exchange(int rank) const {
+    return k.exchange +
+           ((p.unit * k.segments + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
+           threadIdx.x % 128;
+  }
+};
+
+template <class S, int n>
+__device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
+  const HopperScan& k = w.k;
+#pragma unroll
+  for (int i = 0; i < n; ++i) state[i] = 0;
+  if (k.initial && w.l.stored)
+    load_state(state, k.initial + w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
+               k.initial_stride[2], k.dstate, w.row_in_head, w.l);
+}
+
+template <class S, int n>
+__device__ __forceinline__ void hand_on(const Bench<S>& w, int rank, const float (&state)[n],
+                                        float decay) {
+  float* to = w.exchange(rank);
+#pragma unroll
+  for (int i = 0; i < n; ++i) to[i * 128] = state[i];
+  to[n * 128] = decay;
+}
+
+// The first pass over a segment that others follow: only its state, for them. The initial state
+// is handed on apart, because the second pass may overwrite it.
+template <class T, class S, int n>
+__device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
+  if (w.k.initial && w.p.rank == 0) {
+    begin_state(w, state);
+    hand_on(w, 0, state, 0.0f);
+  }
+#pragma unroll
+  for (int i = 0; i < n; ++i) state[i] = 0;
+  float total = 0;
+  Rings<S> ring;
+  Cutter<false> cut(w.k, w.p);
+  uint32_t weighted[4][4], next[4][4];
+  const auto prepare = [&](uint32_t(&to)[4][4]) {
+    const int at = ring.stage.at, tile = ring.row.at * S::kRowStage + w.warpgroup * kTile;
+    char* stage = w.stages.memory + at * S::kStage;
+    w.stages.full[at].wait(ring.stage.phase);
+    convert_tiles<T, S>(stage, S::kPanels, 128, 256);
+    if (cut.length < kChunk) [[unlikely]]
+      clear_rows<S>(stage, w.stages.row_memory + tile, cut.length, w.warpgroup);
+    uint32_t x[4][4];
+    load_rows<T>(x, w.stages.row_base + tile, w.l);
+    weigh_rows(to, x, w.l, w.stages.scalars(at, w.l.slot));
+  };
+  if (!cut.done()) prepare(weighted);
+  while (!cut.done()) {
+    const int at = ring.stage.at, row_at = ring.row.at;
+    const Scalars& scalars = w.stages.scalars(at, w.l.slot);
+    total += scalars.s[kChunk - 1];
+    const float decay[2] = {scalars.from_start[kChunk - 1], scalars.from_start[kChunk - 1]};
+    update_state(state, decay, weighted, w.stages.base + at * S::kStage);
+    cut.next(w.k);
+    ring.advance();
+    if (!cut.done()) prepare(next);
+    wgmma_wait<0>();
+    pin(state);
+    pin(weighted);
+    if (w.l.lane == 0) {
+      w.stages.empty[at].arrive();
+      w.stages.row_empty[row_at].arrive();
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) weighted[j][i] = next[j][i];
+  }
+  hand_on(w, w.p.rank + 1, state, total);
+}
+
+// The state at the beginning of a segment, from the earlier ones in their order.
+template <class S, int n>
+__device__ void gather_state(const Bench<S>& w, float (&state)[n]) {
+  const int first = w.k.initial ? 0 : 1;  // what is not zero
+  const float* from = w.exchange(first);
+#pragma unroll
+  for (int i = 0; i < n; ++i) state[i] = first <= w.p.rank ? from[i * 128] : 0.0f;
+  for (int rank = first + 1; rank <= w.p.rank; ++rank) {
+    from = w.exchange(rank);
+    const float decay = exp2_flushed(from[n * 128]);
+#pragma unroll
+    for (int i = 0; i < n; ++i) state[i] = state[i] * decay + from[i * 128];
+  }
+}
+
+// y of one chunk to memory, from the place of its x.
+template <class S>
+__device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_memory, int64_t t,
+                             int length) {
+  const HopperScan& k = w.k;
+  const int rows = w.p.heads_per_group * k.headdim, row0 = w.p.group * rows + 64 * w.l.tile;
+  const int thread = threadIdx.x % 128;
+  if (length == kChunk && 64 * w.l.tile + 64 <= rows) [[likely]] {
+    if (thread == 0) store_tile(&k.y, tile, row0, static_cast<int>(t), static_cast<int>(w.p.row));
+    return;
+  }
+  uint16_t* y = static_cast<uint16_t*>(k.y_data) + w.p.row * k.y_stride[0] + row0;
+#pragma unroll 1
+  for (int i = thread; i < 8 * length; i += 128) {
+    if (64 * w.l.tile + i % 8 * 8 >= rows) continue;
+    *reinterpret_cast<uint4*>(y + (t + i / 8) * k.y_stride[1] + i % 8 * 8) =
+        *reinterpret_cast<const uint4*>(tile_memory + swizzled(i / 8, i % 8));
+  }
+}
+
+// y = y SiLU(z), rounded, in place of x.
+template <class T, bool kZ>
+__device__ __forceinline__ void finish_rows(float (&y)[32], uint32_t tile, const Lane& l) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    uint32_t out[4];
+    if constexpr (kZ) {
+      uint32_t z[4];
+      load_transposed(z, tile + 2 * kTile + slab(l, j));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float2 v = unpacked<T>(z[i]);
+        y[8 * j + 2 * i] *= silu(v.x);
+        y[8 * j + 2 * i + 1] *= silu(v.y);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = packed<T>(y[8 * j + 2 * i], y[8 * j + 2 * i + 1]);
+    store_transposed(tile + slab(l, j), out);
+  }
+}
+
+// y += x^T weights^T for the head of the tile.
+template <class S>
+__device__ __forceinline__ void add_tokens(float (&y)[32], const uint32_t (&x)[4][4],
+                                           uint32_t weights) {
+  const uint64_t w = rows_are_outer(weights);
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4; ++j) wgmma<Factor, false>(y, x[j], further(w, 32 * j), 1);
+  wgmma_commit();
+}
+
+// The same by each warp for its own head, where heads meet in the tile.
+__device__ __forceinline__ void add_tokens_by_warp(float (&y)[32], const uint32_t (&x)[4][4],
+                                                   uint32_t weights, const Lane& l) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int i = 2 * j; i < 8; i += 2) {  // tokens 8 i ... 8 i + 15 see tokens 16 j ...
+      uint32_t b[4];
+      load_matrices(
+          b, weights + swizzled(8 * i + l.lane % 8 + (l.lane & 16) / 2, 2 * j + (l.lane & 8) / 8));
+      multiply_in_warp(&y[4 * i], x[j], b[0], b[1]);
+      multiply_in_warp(&y[4 * i + 4], x[j], b[2], b[3]);
+    }
+}
+
+// D where it is not one number a head, which the weights include: as a diagonal of the warp's rows
+// by itself, an operand.
+template <class S>
+__device__ __forceinline__ void read_skip(const Bench<S>& w, uint32_t (&skip)[4]) {
+  const HopperScan& k = w.k;
+  float d[2];
+  for (int i = 0; i < 2; ++i)
+    d[i] = w.l.stored ? k.D[w.head * k.D_stride[0] + (w.row_in_head + 8 * i) * k.D_stride[1]] : 0;
+  const int gap = w.l.lane / 4 - w.l.column;
+  skip[0] = packed<Factor>(gap == 0 ? d[0] : 0.0f, gap == 1 ? d[0] : 0.0f);
+  skip[1] = skip[2] = 0;
+  skip[3] = packed<Factor>(gap == 0 ? d[1] : 0.0f, gap == 1 ? d[1] : 0.0f);
+}
+
+// y += D x, x from its tile.
+template <class T>
+__device__ __forceinline__ void add_skip(float (&y)[32], const uint32_t (&skip)[4], uint32_t tile,
+                                         const Lane& l) {
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    uint32_t x[4];
+    load_matrices(
+        x, tile + swizzled(8 * i + l.lane % 8 + (l.lane & 16) / 2, 2 * l.warp + (l.lane & 8) / 8));
+    multiply_in_warp(&y[4 * i], skip, as_factors<T>(x[0]), as_factors<T>(x[1]));
+    multiply_in_warp(&y[4 * i + 4], skip, as_factors<T>(x[2]), as_factors<T>(x[3]));
+  }
+}
+
+__device__ __forceinline__ void decay_rows(float (&y)[32], const Scalars& scalars, const Lane& l) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float2 e = *reinterpret_cast<const float2*>(&scalars.from_start[8 * i + l.column]);
+    y[4 * i] *= e.x, y[4 * i + 1] *= e.y, y[4 * i + 2] *= e.x, y[4 * i + 3] *= e.y;
+  }
+}
+
+template <class S, int n>
+__device__ __forceinline__ void store_checkpoint(const Bench<S>& w, int64_t checkpoint,
+                                                 const float (&state)[n]) {
+  const HopperScan& k = w.k;
+  if (w.l.stored)
+    store_state(state,
+                k.checkpoints + w.p.row * k.checkpoint_stride[0] +
+                    checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
+                k.checkpoint_stride[3], k.dstate, w.row_in_head, w.l);
+}
+
+}  // namespace hiss::cuda::ssd
