@@ -56,12 +56,13 @@ TEST_F(CudaConvChoice, ChannelsFirstDependsOnTheLengthOfARow) {
   EXPECT_EQ(answer_of(kOverDim), why::kLayout);
 }
 
-TEST_F(CudaConvChoice, PackedChannelsFirstIsNotForShortRows) {
+TEST_F(CudaConvChoice, PackedChannelsFirstIsForAnyView) {
   problem_.layout = Layout::kChannelsFirst;
   problem_.seqlen = 81;
   problem_.packed = true;
   EXPECT_EQ(answer_of(kShortRows), why::kPacked);
-  EXPECT_EQ(chosen(), kOverTime);
+  EXPECT_EQ(answer_of(kOverTime), why::kPacked);
+  EXPECT_EQ(chosen(), kAnyView);
 }
 
 TEST_F(CudaConvChoice, AnyViewTakesWhatTheOthersDecline) {
