@@ -53,6 +53,10 @@ namespace selective_scan {
 extern const Kernel<SelectiveScan> lanes_over_state;
 extern const Kernel<SelectiveScan> split_sequence;
 }  // namespace selective_scan
+namespace ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> chunked;
+extern const Kernel<SsdChunkScan> sequential;
+}  // namespace ssd_chunk_scan
 namespace selective_state_update {
 extern const Kernel<SelectiveStateUpdate> any_view;
 extern const Kernel<SelectiveStateUpdate> rows_in_registers;
@@ -139,6 +143,8 @@ std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
 #ifdef HISS_HAS_CUDA
     &cuda::ssd_chunk_scan::state_in_accumulators,
+    &cuda::ssd_chunk_scan::chunked,
+    &cuda::ssd_chunk_scan::sequential,
 #endif
 #if defined(__x86_64__)
     &cpu::avx512_bf16::ssd_chunk_scan::chunked,

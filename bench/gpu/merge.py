@@ -100,11 +100,11 @@ def table(rows):
 
 
 def slower_than_a_peer(rows):
-  """Work on which our best kernel loses to a peer: (operator, case, dtype, peer, ratio)."""
+  """Work on which our best kernel loses to a peer: (operator, case, layout, dtype, peer, ratio)."""
   best = {}
   for row in rows:
     if "ratio" in row:
-      key = (row["operator"], row["case"], row["dtype"], row["peer"])
+      key = (row["operator"], row["case"], row.get("layout", ""), row["dtype"], row["peer"])
       best[key] = max(best.get(key, 0), row["ratio"])
   return [key + (ratio,) for key, ratio in best.items() if ratio < 1]
 
@@ -124,7 +124,7 @@ def main():
   rows = merged(ours, peers["rows"])
   print(table(rows))
   for loss in slower_than_a_peer(rows):
-    print("slower than a peer: %s %s %s, %s: %.2fx" % loss)
+    print("slower than a peer: %s %s %s %s, %s: %.2fx" % loss)
   if options.json:
     header = {k: getattr(options, k) for k in ("date", "machine", "driver", "commit", "command")}
     with open(options.json, "w") as file:

@@ -52,6 +52,7 @@ struct Spec {
 template <>
 std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   CaseList<CausalConv1d, Spec> list;
+  list.with("larger_than_caches", [](Spec& c) { c.batch = 2, c.seqlen = 2051, c.dim = 1024; });
   list.each("length", kSizes, [](Spec& c, int64_t n) { c.seqlen = n; });
   list.each("dim", kSizes, [](Spec& c, int64_t n) { c.dim = n; });
   list.each("width", {1, 2, 3, 5, 8, 17}, [](Spec& c, int64_t n) { c.width = n; });

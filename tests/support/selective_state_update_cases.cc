@@ -67,7 +67,7 @@ template <>
 std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
   CaseList<SelectiveStateUpdate, Spec> list;
   list.each("tokens", {0, 1, 3, 9}, [](Spec& c, int64_t n) { c.ntokens = n; });
-  list.each("headdim", {0, 1, 3, 17, 64, 80}, [](Spec& c, int64_t n) { c.headdim = n; });
+  list.each("headdim", {0, 1, 3, 17, 64, 80, 128, 131}, [](Spec& c, int64_t n) { c.headdim = n; });
   list.each("dstate", {0, 1, 3, 16, 17, 128, 256}, [](Spec& c, int64_t n) { c.dstate = n; });
   // One token without snapshots has an inner loop of its own.
   const auto stream = [](Spec& c, int64_t dstate) {

@@ -6,11 +6,12 @@
 // Parallel over (sequence, run of channels). A task takes a few tokens at a time and sweeps its run
 // of channels: as many sequential streams of memory as tokens, taps and accumulators in registers,
 // each input loaded once for all the outputs of the block that need it. Bound by memory:
-// docs/kernels/causal_conv1d_cpu.md.
+// docs/kernels/causal_conv1d_cpu.md. What caches would not keep is written past them.
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order, whatever the block.
 
 #include <algorithm>
+#include <type_traits>
 
 #include "cpu/causal_conv1d/conv_rows.h"
 #include "hiss/ops/causal_conv1d.h"
@@ -22,6 +23,7 @@
 // After foreach_target.h: compiled once per target.
 #include "cpu/simd/elements-inl.h"
 #include "cpu/simd/math-inl.h"
+#include "hwy/cache_control.h"
 
 #ifdef HISS_ISA
 HWY_BEFORE_NAMESPACE();
@@ -35,22 +37,28 @@ using V = hn::Vec<Tag>;
 constexpr int64_t kLanes = HWY_LANES(float);
 // Outputs of a block: their accumulators, the taps and an input fit the registers.
 constexpr int64_t kBlock = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
+constexpr int64_t kShortRow = 1024;  // channels: a page
 
 // What every block of one task uses.
 struct Filter {
   int64_t width, dim;
   const float* taps;  // (width + 1, dim): oldest first, then the bias
-  bool silu;
+  bool silu, far;
 };
 
-template <class T>
+// kFar: past the caches; y is aligned to a vector.
+template <bool kFar, class T>
 HWY_INLINE void store_output(V sum, bool gate, T* y) {
   const Tag d;
-  store_elements(gate ? silu(d, sum) : sum, d, y);
+  const V v = gate ? silu(d, sum) : sum;
+  if constexpr (kFar)
+    hn::Stream(v, d, y);
+  else
+    store_elements(v, d, y);
 }
 
 // kTokens outputs of one vector of channels: y[j] from the rows x[j - (width - 1)] ... x[j].
-template <int64_t kTokens, int64_t kWidth, class T>
+template <int64_t kTokens, int64_t kWidth, bool kFar, class T>
 HWY_INLINE void conv_block(const Filter& filter, int64_t c, const T* x, int64_t x_stride, T* y,
                            int64_t y_stride) {
   const Tag d;
@@ -78,7 +86,7 @@ HWY_INLINE void conv_block(const Filter& filter, int64_t c, const T* x, int64_t 
         sum[j] = hn::MulAdd(tap, load_elements(d, row + j * x_stride), sum[j]);
     }
   }
-  for (int64_t j = 0; j < kTokens; ++j) store_output(sum[j], filter.silu, y + j * y_stride);
+  for (int64_t j = 0; j < kTokens; ++j) store_output<kFar>(sum[j], filter.silu, y + j * y_stride);
 }
 
 // The last vector of a run ends where the run ends; it may repeat channels of the one before.
@@ -87,21 +95,37 @@ HWY_INLINE void for_each_vector(int64_t begin, int64_t end, F&& f) {
   for (int64_t c = begin; c < end; c += kLanes) f(std::min(c, end - kLanes));
 }
 
-// Tokens [first, length), whose inputs are all in x.
-template <int64_t kWidth, class T>
+// Tokens [first, length), whose inputs are all in x. Short rows end before the hardware has seen
+// where they lead, so with kFar the next block's are asked for.
+template <int64_t kWidth, bool kFar, class T>
 void conv_tokens(const Filter& filter, int64_t begin, int64_t end, int64_t first, int64_t length,
                  const T* x, int64_t x_stride, T* y, int64_t y_stride) {
   int64_t i = first;
-  for (; i + kBlock <= length; i += kBlock)
+  for (; i + kBlock <= length; i += kBlock) {
+    const bool fetch = kFar && i + 2 * kBlock <= length;
     for_each_vector(begin, end, [&](int64_t c) HWY_ATTR {
-      conv_block<kBlock, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
-                                 y_stride);
+      const T* from = x + i * x_stride + c;
+      for (int64_t j = kBlock; fetch && j < 2 * kBlock; ++j) hwy::Prefetch(from + j * x_stride);
+      conv_block<kBlock, kWidth, kFar>(filter, c, from, x_stride, y + i * y_stride + c, y_stride);
     });
+  }
   for (; i < length; ++i)
     for_each_vector(begin, end, [&](int64_t c) HWY_ATTR {
-      conv_block<1, kWidth>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
-                            y_stride);
+      conv_block<1, kWidth, kFar>(filter, c, x + i * x_stride + c, x_stride, y + i * y_stride + c,
+                                  y_stride);
     });
+  if constexpr (kFar) hwy::FlushStream();
+}
+
+// Whether x and y are more than caches hold, in short rows, and rows of y whole vectors. (What the
+// system says about its last-level cache counts all cores of a machine that is shared.)
+bool is_far(const Args& args, int64_t run_dim) {
+  constexpr int64_t kFarBytes = 32 << 20;
+  return run_dim <= kShortRow && args.y.dtype == DType::kF32 &&
+         8 * args.y.elements() >= kFarBytes && args.x.shape[2] % kLanes == 0 &&
+         run_dim % kLanes == 0 && args.y.stride[0] % kLanes == 0 &&
+         args.y.stride[1] % kLanes == 0 &&
+         reinterpret_cast<uintptr_t>(args.y.data) % sizeof(V) == 0;
 }
 
 // Output i < width - 1: some of its inputs come from the state.
@@ -120,7 +144,7 @@ void conv_first_tokens(const Args& args, const Filter& filter, int64_t s, int64_
       const V input = at < 0 ? hn::Load(d, state) : load_elements(d, x + at * x_stride + c);
       sum = hn::MulAdd(hn::LoadU(d, filter.taps + k * filter.dim + c), input, sum);
     }
-    store_output(sum, filter.silu, y + c);
+    store_output<false>(sum, filter.silu, y + c);
   });
 }
 
@@ -133,15 +157,17 @@ void conv_sequence(const Args& args, const Filter& filter, int64_t s, int64_t le
   const auto conv = [&](auto* function) HWY_ATTR {
     function(filter, begin, end, first, length, x, x_stride, y, y_stride);
   };
+  if constexpr (std::is_same_v<T, float>)
+    if (filter.far && filter.width == 4) return conv(conv_tokens<4, true, T>);
   switch (filter.width) {
     case 2:
-      return conv(conv_tokens<2, T>);
+      return conv(conv_tokens<2, false, T>);
     case 3:
-      return conv(conv_tokens<3, T>);
+      return conv(conv_tokens<3, false, T>);
     case 4:
-      return conv(conv_tokens<4, T>);
+      return conv(conv_tokens<4, false, T>);
     default:
-      return conv(conv_tokens<0, T>);
+      return conv(conv_tokens<0, false, T>);
   }
 }
 
@@ -170,13 +196,14 @@ Status run(const Args& args, const Launch& launch) {
   const int64_t dim = args.x.shape[2], width = args.weight.shape[1];
   auto* taps = reinterpret_cast<float*>(launch.workspace.data());
   prepare_taps(args, taps);
-  const Filter filter{width, dim, taps, args.activation == Activation::kSilu};
   Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
   // Whole cache lines, and streams long enough for the prefetcher; the last run takes the rest.
   const int64_t nseq = sequence_count(args);
   const int64_t wanted = (4 * executor.workers() + nseq - 1) / std::max<int64_t>(nseq, 1);
   const int64_t runs = std::clamp<int64_t>(dim / 128, 1, wanted);
   const int64_t run_dim = dim / runs / 64 * 64;
+  const Filter filter{width, dim, taps, args.activation == Activation::kSilu,
+                      is_far(args, run_dim)};
   executor.run(nseq * runs, [&](int64_t task, int) HWY_ATTR {
     const int64_t s = task / runs, i = task % runs;
     const int64_t begin = i * run_dim, end = i + 1 == runs ? dim : begin + run_dim;

@@ -11,14 +11,14 @@
 // How a state update is cut, for all instruction sets: nothing here is compiled for one of them.
 namespace hiss::cpu::state_update {
 
-inline constexpr int64_t kBlockRows = 64;    // rows of one head in a block
+inline constexpr int64_t kBlockRows = 128;   // rows of one head in a block
 inline constexpr int64_t kChunkTokens = 16;  // tokens between a load and a store of the state
 inline constexpr int64_t kTileRows = 4;
 inline constexpr int64_t kMaxLanes = 16;
-// Blocks are dealt out in runs, each with a Scratch: so many at most, and none with less than this
-// many updates of a state, which take some ten microseconds.
+// Blocks are dealt out in runs, each with a Scratch: so many at most, each with this many updates
+// of a state, which take two or three microseconds; one run where that is all there is four times.
 inline constexpr int64_t kMaxRuns = 64;
-inline constexpr int64_t kRunUpdates = 1 << 17;
+inline constexpr int64_t kRunUpdates = 1 << 15;
 
 // dstate padded to whole vectors of any instruction set.
 inline int64_t padded(int64_t dstate) { return (dstate + kMaxLanes - 1) / kMaxLanes * kMaxLanes; }
@@ -49,7 +49,8 @@ inline int64_t blocks_per_head(int64_t headdim) { return (headdim + kBlockRows -
 inline int64_t runs_of(const SelectiveStateUpdate::Problem& p) {
   const int64_t blocks = p.batch * p.nheads * blocks_per_head(p.headdim);
   const int64_t updates = p.batch * p.ntokens * p.nheads * p.headdim * p.dstate;
-  return std::min({blocks, kMaxRuns, std::max<int64_t>(1, updates / kRunUpdates)});
+  if (updates < 4 * kRunUpdates) return std::min<int64_t>(1, blocks);
+  return std::min({blocks, kMaxRuns, updates / kRunUpdates});
 }
 
 inline size_t workspace_bytes(const SelectiveStateUpdate::Problem& p, const Machine&) {

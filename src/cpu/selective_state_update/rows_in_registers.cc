@@ -3,7 +3,7 @@
 
 // Decode step of Mamba-1 and Mamba-2, one pass over the state, lanes over dstate.
 //
-// Parallel over (batch row, head, 64 rows). Four rows by some vectors of dstate are loaded, taken
+// Parallel over (batch row, head, 128 rows). Four rows by some vectors of dstate are loaded, taken
 // through up to 16 tokens in registers, and stored. Bound by the memory the state is in, and for
 // Mamba-1 in cache by the exponentials: docs/kernels/selective_state_update_cpu.md.
 //
@@ -226,9 +226,10 @@ Status run(const Args& args, const Launch& launch) {
   const SelectiveStateUpdate::Problem problem = SelectiveStateUpdate::describe(args);
   const int64_t per_head = state_update::blocks_per_head(problem.headdim);
   const int64_t blocks = problem.batch * problem.nheads * per_head;
-  const int64_t runs = state_update::runs_of(problem);
   const size_t scratch_bytes = Scratch::bytes(problem.dstate);
   Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
+  // A worker keeps to its part of the state, which may still be in its cache.
+  const int64_t runs = std::min<int64_t>(state_update::runs_of(problem), executor.workers());
   executor.run(runs, [&](int64_t run, int) HWY_ATTR {
     auto* scratch = new (launch.workspace.data() + run * scratch_bytes) Scratch;
     for (int64_t i = blocks * run / runs; i < blocks * (run + 1) / runs; ++i) {

@@ -34,12 +34,12 @@ inline constexpr int64_t kStreamVectors = 2 * kTileVectors;
 struct StateRows {
   float* state;  // (rows, dstate)
   int64_t row_stride;
-  float* snapshots;  // (tokens, rows, dstate), or null
-  int64_t snapshot_token_stride, snapshot_row_stride;
-  const float* A;  // (rows of a tile, dstate padded with zeros); not used where tied
-  int64_t A_row_stride;
-  const float *B, *C;  // (tokens, dstate padded with zeros)
-  int64_t B_token_stride, C_token_stride;
+  float* snapshots = nullptr;  // (tokens, rows, dstate), or null
+  int64_t snapshot_token_stride = 0, snapshot_row_stride = 0;
+  const float* A = nullptr;  // (rows of a tile, dstate padded with zeros); not used where tied
+  int64_t A_row_stride = 0;
+  const float *B = nullptr, *C = nullptr;  // (tokens, dstate padded with zeros)
+  int64_t B_token_stride = 0, C_token_stride = 0;
 };
 
 // Where a tile begins: row p of the block, element n of dstate.

@@ -60,8 +60,12 @@ void load_state(const Task& task, int64_t s) {
   const int64_t dstate = task.chunks.dstate, width = task.chunks.width;
   for (int64_t i = task.first; i < task.last; ++i) {
     float* h = task.h(i);
-    std::fill_n(h, task.floats(), 0.0f);
-    if (!states.present()) continue;
+    // Without a state the first chunk makes one; an empty sequence has none.
+    if (!states.present()) {
+      if (task.sequence.length == 0) std::fill_n(h, task.floats(), 0.0f);
+      continue;
+    }
+    std::fill(h + dstate * width, h + task.floats(), 0.0f);
     const HeadSegment segment = task.segment(i);
     load_segment_state(ssd::state_plane(states, s * states.stride[0], segment.head), segment,
                        dstate, h, width);

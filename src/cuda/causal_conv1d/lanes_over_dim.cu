@@ -21,8 +21,8 @@ namespace {
 constexpr std::string_view kName = "causal_conv1d/cuda.sm80.lanes_over_dim";
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
 
-// One thread's channels. Tokens come kStep at a time: vectors of 16 bytes through a ring of kStages
-// steps in shared memory that only this thread uses, single channels straight from memory.
+// One thread's channels. Tokens come kStep at a time: vectors through a ring of kStages steps in
+// shared memory that only this thread uses, single channels straight from memory.
 template <class T, int kVector, int kWidth, int kStep, int kStages>
 class Walk {
  public:
@@ -39,15 +39,15 @@ class Walk {
     }
   }
 
-  // Outputs [first, first + count) of a sequence.
+  // Places [place, place + count) of a row, counted in the order of consumption.
   template <bool kSilu>
-  __device__ void run(const Span& span, int64_t first, int count) {
-    const int64_t token = conv_.reverse ? span.end - 1 - first : span.begin + first;
+  __device__ void run(int64_t row, int64_t place, int count) {
     const int64_t sign = conv_.reverse ? -1 : 1;
-    const T* x = static_cast<const T*>(conv_.x) + span.row * conv_.x_stride[0] +
+    int64_t token = conv_.reverse ? conv_.seqlen - 1 - place : place;
+    const T* x = static_cast<const T*>(conv_.x) + row * conv_.x_stride[0] +
                  token * conv_.x_stride[1] + channel_;
-    T* y = static_cast<T*>(conv_.y) + span.row * conv_.y_stride[0] + token * conv_.y_stride[1] +
-           channel_;
+    T* y =
+        static_cast<T*>(conv_.y) + row * conv_.y_stride[0] + token * conv_.y_stride[1] + channel_;
     const int64_t x_step = sign * conv_.x_stride[1], y_step = sign * conv_.y_stride[1];
 
     int fetched = 0, stage = 0;
@@ -66,6 +66,9 @@ class Walk {
 #pragma unroll
       for (int i = 0; i < kStages - 1; ++i) fetch(i);
     }
+    Span span = conv_.sequences.with(row, token);
+    const int64_t first = conv_.reverse ? span.end - 1 - token : token - span.begin;
+    int64_t left = span.end - span.begin - first;  // tokens of this sequence
     load_history(span, first, x, x_step);
     for (; count > 0; count -= kStep, fetched -= kStep) {
       float input[kStep][kVector];
@@ -82,14 +85,24 @@ class Walk {
           if (j < count) load_pack<kVector>(x + j * x_step, input[j]);
         x += kStep * x_step;
       }
-      if (count >= kStep) {
+      if (count >= kStep && left >= kStep) {
 #pragma unroll
         for (int j = 0; j < kStep; ++j, y += y_step) put<kSilu>(input[j], y);
+        left -= kStep;
       } else {
 #pragma unroll
-        for (int j = 0; j < kStep; ++j, y += y_step)
-          if (j < count) put<kSilu>(input[j], y);
+        for (int j = 0; j < kStep; ++j, y += y_step) {
+          if (j >= count) break;
+          if (left == 0) {
+            span = conv_.sequences.after(span, token + sign * j);
+            left = span.end - span.begin;
+            load_history(span, 0, x, x_step);
+          }
+          put<kSilu>(input[j], y);
+          --left;
+        }
       }
+      token += sign * kStep;
     }
     if constexpr (kRing) wait_copies<0>();
   }
@@ -148,26 +161,22 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
                         const int64_t tiles) {
   using Walker = Walk<T, kVector, kWidth, kStep, kStages>;
   __shared__ typename Walker::Vector ring[Walker::kSlots][kThreads];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int64_t vectors = conv.dim / kVector, columns = ceil_div(vectors, 32);
-  const int64_t vector = blockIdx.x % columns * 32 + lane;
-  const int64_t item = int64_t{blockIdx.x / static_cast<unsigned>(columns)} * kWarps + warp;
-  if (vector >= vectors || item >= conv.batch * tiles) return;
+  // Neighbouring warps have neighbouring columns of one tile: together they read whole rows.
+  const auto columns = static_cast<unsigned>(ceil_div(conv.dim / kVector, 32));
+  const int64_t warp = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
+  const int64_t vector = warp % columns * 32 + threadIdx.x % 32, item = warp / columns;
+  if (vector >= conv.dim / kVector || item >= conv.batch * tiles) return;
   const int64_t channel = vector * kVector, row = item / tiles;
-  int64_t place = item % tiles * tile;  // in the order of consumption
-  const int64_t end = min(place + tile, conv.seqlen);
+  const int64_t place = item % tiles * tile;
+  const int count = static_cast<int>(min(tile, conv.seqlen - place));
   Walker walk(conv, channel, ring);
-  while (place < end) {
-    const Span span = conv.sequences.with(row, conv.reverse ? conv.seqlen - 1 - place : place);
-    const int64_t first = conv.reverse ? place - (conv.seqlen - span.end) : place - span.begin;
-    const int count = static_cast<int>(min(end - place, span.end - span.begin - first));
+  if (count > 0) {
     if (conv.silu)
-      walk.template run<true>(span, first, count);
+      walk.template run<true>(row, place, count);
     else
-      walk.template run<false>(span, first, count);
-    place += count;
+      walk.template run<false>(row, place, count);
   }
-  if (conv.final != nullptr && item % tiles == 0 && conv.sequences.cu_seqlens == nullptr)
+  if (conv.final != nullptr && item % tiles == 0 && conv.sequences.in_rows())
     store_final<T, kVector, kWidth>(conv, conv.sequences.at(row), channel);
 }
 
@@ -181,15 +190,18 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
 template <class T, int kVector, int kWidth, int kStep = 4, int kStages = 4, int kBlocks = 1,
           int kTile = 64>
 Status launch_conv(const Conv& conv, cudaStream_t stream) {
-  const int64_t vectors = conv.dim / kVector;
-  // Long enough to forget the reading of history, short enough to fill the device.
-  constexpr int64_t kWanted = 132 * 2048;
-  int64_t tile = kTile;
-  while (tile > 16 && conv.batch * ceil_div(conv.seqlen, tile) * vectors < kWanted) tile /= 2;
+  const int64_t columns = ceil_div(conv.dim / kVector, 32);
+  // Tiles long enough to forget the reading of history; where that leaves the device idle, as many
+  // as there is room for at once.
+  constexpr int64_t kRoom = 132 * kBlocks * kWarps;
+  int64_t tiles = ceil_div(conv.seqlen, kTile);
+  if (conv.batch * tiles * columns < 3 * kRoom)
+    tiles = std::clamp(kRoom / std::max<int64_t>(conv.batch * columns, 1), tiles,
+                       ceil_div(conv.seqlen, 2 * kStep));
   // A row without tokens still has a state to hand on.
-  const int64_t tiles = std::max<int64_t>(ceil_div(conv.seqlen, tile), 1);
-  tile = ceil_div(ceil_div(conv.seqlen, tiles), kStep) * kStep;
-  const int64_t blocks = ceil_div(conv.batch * tiles, kWarps) * ceil_div(vectors, 32);
+  tiles = std::max<int64_t>(tiles, 1);
+  const int64_t tile = ceil_div(ceil_div(conv.seqlen, tiles), kStep) * kStep;
+  const int64_t blocks = ceil_div(conv.batch * tiles * columns, kWarps);
   if (blocks == 0) return {};
   conv_lanes_over_dim<T, kVector, kWidth, kStep, kStages, kBlocks>
       <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(conv, tile, tiles);
@@ -201,10 +213,8 @@ template <class T, int kVector, int kWidth>
 Status launch_best(const Conv& conv, cudaStream_t stream) {
   if constexpr (kVector == 1)
     return launch_conv<T, kVector, kWidth, 4, 1, 8, 64>(conv, stream);
-  else if constexpr (kVector == 4)
-    return launch_conv<T, kVector, kWidth, 4, 4, 4, 64>(conv, stream);
   else
-    return launch_conv<T, kVector, kWidth, 2, 6, 4, 64>(conv, stream);
+    return launch_conv<T, kVector, kWidth, 4, 4, 4, 64>(conv, stream);
 }
 
 template <class T, int kVector>
@@ -219,15 +229,32 @@ Status launch_width(const Conv& conv, cudaStream_t stream) {
   }
 }
 
+// A batch of short rows that follow one another is walked as one row of many sequences.
+void join_short_rows(Conv& conv) {
+  constexpr int64_t kShort = 16;
+  const auto follow = [&](const int64_t(&stride)[3]) {
+    return stride[0] == conv.seqlen * stride[1];
+  };
+  if (conv.sequences.cu_seqlens != nullptr || conv.batch == 1 || conv.seqlen == 0 ||
+      conv.seqlen >= kShort || !follow(conv.x_stride) || !follow(conv.y_stride))
+    return;
+  conv.sequences.period = conv.seqlen;
+  conv.sequences.seqlen = conv.seqlen *= conv.batch;
+  conv.batch = 1;
+}
+
 Status run(const CausalConv1d::Args& args, const Launch& launch) {
-  const Conv conv = conv_of(args);
+  Conv conv = conv_of(args);
   const cudaStream_t stream = stream_of(launch);
+  join_short_rows(conv);
   return with_element(args.x.dtype, [&]<class T>() -> Status {
-    const bool wide =
-        conv.dim % kWidest<T> == 0 && aligned_rows(args.x, 2, 16) && aligned_rows(args.y, 2, 16);
+    constexpr int kVector = 4;
+    constexpr int64_t kBytes = kVector * sizeof(T);
+    const bool wide = conv.dim % kVector == 0 && aligned_rows(args.x, 2, kBytes) &&
+                      aligned_rows(args.y, 2, kBytes);
     HISS_RETURN_IF_ERROR(
-        (wide ? launch_width<T, kWidest<T>>(conv, stream) : launch_width<T, 1>(conv, stream)));
-    return args.cu_seqlens.present() ? launch_final_state<T>(kName, conv, stream) : Status();
+        (wide ? launch_width<T, kVector>(conv, stream) : launch_width<T, 1>(conv, stream)));
+    return conv.sequences.in_rows() ? Status() : launch_final_state<T>(kName, conv, stream);
   });
 }
 

@@ -5,7 +5,7 @@
 //
 // A warp has a stretch of one row, so its filter is loaded once. Vectors are aligned in memory, not
 // in the row: the first and the last of a row may hold elements of its neighbours, which are left
-// alone. The width-1 inputs before a vector are a second load that hits L1. Bound by memory:
+// alone. The width-1 inputs before a vector come from the neighbouring lane. Bound by memory:
 // docs/kernels/causal_conv1d_cuda.md.
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kName = "causal_conv1d/cuda.sm80.lanes_over_time";
 constexpr int kThreads = 256;
 constexpr int kVectors = 4;  // of a lane
-constexpr int kBefore = 4;   // inputs loaded from before (reverse: after) a vector; width <= 4
+constexpr int kBefore = 4;   // inputs from before (reverse: after) a vector; width <= 4
 
 // Stretches of 32 * kVectors vectors.
 struct Cut {
@@ -40,17 +40,62 @@ __device__ __forceinline__ void load_tokens(const T* row, int64_t start, int64_t
     to[i] = start + i >= 0 && start + i < length ? to_float(row[start + i]) : 0.0f;
 }
 
-// The vector at tokens `start` ... in the order of consumption: input[kBefore + i] is its i-th.
+// In the order of consumption: input[kBefore + i] is the i-th of the vector.
+template <int kVector, bool kReverse>
+__device__ __forceinline__ void arrange(const float (&own)[kVector], const float (&near)[kBefore],
+                                        float (&input)[kBefore + kVector]) {
+#pragma unroll
+  for (int j = 0; j < kBefore; ++j) input[j] = near[kReverse ? kBefore - 1 - j : j];
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) input[kBefore + i] = own[kReverse ? kVector - 1 - i : i];
+}
+
+// The vector at tokens `start` ... and what comes before it.
 template <class T, int kVector, bool kReverse>
 __device__ __forceinline__ void load_inputs(const T* row, int64_t start, int64_t length,
                                             float (&input)[kBefore + kVector]) {
   float own[kVector], near[kBefore];
   load_tokens(row, start, length, true, own);
   load_tokens(row, kReverse ? start + kVector : start - kBefore, length, kVector >= kBefore, near);
+  arrange<kVector, kReverse>(own, near, input);
+}
+
+// Tokens [start, start + kCount) as they lie in memory, so that nothing waits for them yet; zeros
+// where the row has none.
+template <class T, int kCount>
+__device__ __forceinline__ void load_raw(const T* row, int64_t start, int64_t length, bool aligned,
+                                         Pack<T, kCount>& to) {
+  if (aligned && start >= 0 && start + kCount <= length) {
+    to = *reinterpret_cast<const Pack<T, kCount>*>(row + start);
+    return;
+  }
 #pragma unroll
-  for (int j = 0; j < kBefore; ++j) input[j] = near[kReverse ? kBefore - 1 - j : j];
+  for (int i = 0; i < kCount; ++i)
+    to.element[i] = start + i >= 0 && start + i < length ? row[start + i] : from_float<T>(0.0f);
+}
+
+// What lies beside a lane's vector: the end of the vector before, or the beginning of the one
+// after. The lane at the border of 32 vectors takes it from `beyond`, the neighbouring 32.
+template <class T, int kVector, bool kReverse>
+__device__ __forceinline__ Pack<T, kBefore> beside(const Pack<T, kVector>& own,
+                                                   const Pack<T, kVector>& beyond) {
+  constexpr int kWords = kBefore * sizeof(T) / 4,
+                kFrom = kReverse ? 0 : (kVector - kBefore) * sizeof(T) / 4;
+  const int lane = threadIdx.x % 32, border = kReverse ? 0 : 31;
+  const auto* here = reinterpret_cast<const uint32_t*>(&own) + kFrom;
+  const auto* there = reinterpret_cast<const uint32_t*>(&beyond) + kFrom;
+  Pack<T, kBefore> result;
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) input[kBefore + i] = own[kReverse ? kVector - 1 - i : i];
+  for (int i = 0; i < kWords; ++i)
+    reinterpret_cast<uint32_t*>(&result)[i] =
+        __shfl_sync(~0u, lane == border ? there[i] : here[i], (lane + (kReverse ? 1 : 31)) % 32);
+  return result;
+}
+
+template <class T, int kCount>
+__device__ __forceinline__ void unpack(const Pack<T, kCount>& from, float (&to)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) to[i] = to_float(from.element[i]);
 }
 
 // Its outputs, to the same tokens of y.
@@ -72,43 +117,83 @@ __device__ __forceinline__ void conv_vector(const float (&tap)[kWidth], float bi
     if (start + i >= 0 && start + i < length) row[start + i] = from_float<T>(output[i]);
 }
 
+// A vector within one sequence, whose tokens lie at x[0 ... length) and y[0 ... length).
 template <class T, int kVector, int kWidth, bool kReverse>
+__device__ __forceinline__ void finish_vector(const Conv& conv, const float (&tap)[kWidth],
+                                              float bias, int64_t s, int64_t channel, int64_t start,
+                                              int64_t length, float (&input)[kBefore + kVector],
+                                              T* y) {
+  // The number of its first input in the order of consumption.
+  const int64_t first = kReverse ? length - kVector - start : start;
+  if (first < kWidth - 1 && conv.initial != nullptr) {
+#pragma unroll
+    for (int i = 1 - kWidth; i < kVector; ++i)
+      if (first + i < 0 && first + i > -kWidth)
+        input[kBefore + i] = earlier_input(conv, s, first + i, channel);
+  }
+  if (conv.silu)
+    conv_vector<T, kVector, kWidth, kReverse, true>(tap, bias, start, length, input, y);
+  else
+    conv_vector<T, kVector, kWidth, kReverse, false>(tap, bias, start, length, input, y);
+}
+
+template <class T, int kVector, int kWidth, bool kReverse, bool kPacked>
 __global__ void __launch_bounds__(kThreads)
     conv_lanes_over_time(const __grid_constant__ Conv conv, const __grid_constant__ Cut cut) {
   const int64_t item = int64_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
   int64_t stretch, channel;
-  const int64_t s = cut.by_channel.divide(cut.by_row.divide(item, stretch), channel);
-  if (s >= conv.batch) return;
+  const int64_t row = cut.by_channel.divide(cut.by_row.divide(item, stretch), channel);
+  if (row >= conv.batch) return;
   const int64_t length = conv.seqlen;
-  const T* x = static_cast<const T*>(conv.x) + s * conv.x_stride[0] + channel * conv.x_stride[2];
-  T* y = static_cast<T*>(conv.y) + s * conv.y_stride[0] + channel * conv.y_stride[2];
+  const T* x = static_cast<const T*>(conv.x) + row * conv.x_stride[0] + channel * conv.x_stride[2];
+  T* y = static_cast<T*>(conv.y) + row * conv.y_stride[0] + channel * conv.y_stride[2];
   // Elements between the last aligned address and the row.
   const auto shift = static_cast<int64_t>(reinterpret_cast<uintptr_t>(x) / sizeof(T) % kVector);
   const int64_t start = (stretch * (32 * kVectors) + threadIdx.x % 32) * kVector - shift;
 
-  float input[kVectors][kBefore + kVector];
+  float tap[kWidth], input[kBefore + kVector];
+  if constexpr (!kPacked && kVector >= kBefore) {
+    Pack<T, kVector> own[kVectors];
 #pragma unroll
-  for (int u = 0; u < kVectors; ++u)
-    load_inputs<T, kVector, kReverse>(x, start + u * (32 * kVector), length, input[u]);
-  float tap[kWidth];
-  load_taps<kWidth>(conv, channel, tap);
-  const float bias = bias_of(conv, channel);
+    for (int u = 0; u < kVectors; ++u)
+      load_raw(x, start + u * (32 * kVector), length, true, own[u]);
+    // Beside the whole stretch.
+    constexpr int kEdge = kReverse ? kVectors - 1 : 0;
+    const int64_t edge = start + kEdge * (32 * kVector);
+    Pack<T, kBefore> outer;
+    if (threadIdx.x % 32 == (kReverse ? 31 : 0))
+      load_raw(x, kReverse ? edge + kVector : edge - kBefore, length, true, outer);
+    load_taps<kWidth>(conv, channel, tap);
+    const float bias = bias_of(conv, channel);
 #pragma unroll
-  for (int u = 0; u < kVectors; ++u) {
-    const int64_t at = start + u * (32 * kVector);
-    if (at >= length) break;
-    // The number of its first input in the order of consumption.
-    const int64_t first = kReverse ? length - kVector - at : at;
-    if (first < kWidth - 1 && conv.initial != nullptr) {
-#pragma unroll
-      for (int i = 1 - kWidth; i < kVector; ++i)
-        if (first + i < 0 && first + i > -kWidth)
-          input[u][kBefore + i] = earlier_input(conv, s, first + i, channel);
+    for (int u = 0; u < kVectors; ++u) {
+      Pack<T, kBefore> raw = beside<T, kVector, kReverse>(own[u], own[u == kEdge ? u
+                                                                      : kReverse ? u + 1
+                                                                                 : u - 1]);
+      if (u == kEdge && threadIdx.x % 32 == (kReverse ? 31 : 0)) raw = outer;
+      float mine[kVector], near[kBefore];
+      unpack(own[u], mine), unpack(raw, near);
+      arrange<kVector, kReverse>(mine, near, input);
+      const int64_t at = start + u * (32 * kVector);
+      if (at < length)
+        finish_vector<T, kVector, kWidth, kReverse>(conv, tap, bias, row, channel, at, length,
+                                                    input, y);
     }
-    if (conv.silu)
-      conv_vector<T, kVector, kWidth, kReverse, true>(tap, bias, at, length, input[u], y);
-    else
-      conv_vector<T, kVector, kWidth, kReverse, false>(tap, bias, at, length, input[u], y);
+  } else {
+    load_taps<kWidth>(conv, channel, tap);
+    const float bias = bias_of(conv, channel);
+    for (int u = 0; u < kVectors; ++u) {
+      const int64_t at = start + u * (32 * kVector);
+      // Once for each sequence that the vector has tokens of.
+      for (int64_t token = max(at, int64_t{0}); token < min(at + kVector, length);) {
+        const Span span = conv.sequences.with(row, token);
+        const int64_t from = at - span.begin, tokens = span.end - span.begin;
+        load_inputs<T, kVector, kReverse>(x + span.begin, from, tokens, input);
+        finish_vector<T, kVector, kWidth, kReverse>(conv, tap, bias, span.s, channel, from, tokens,
+                                                    input, y + span.begin);
+        token = span.end;
+      }
+    }
   }
 }
 
@@ -116,7 +201,6 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
   if (machine.cuda_sm < 80) return why::kDevice;
   if (p.layout != Layout::kChannelsFirst) return why::kLayout;
   if (p.width < 2 || p.width > 4) return why::kWidth;
-  if (p.packed) return why::kPacked;
   return {};
 }
 
@@ -126,8 +210,12 @@ Status launch_conv(const Conv& conv, cudaStream_t stream) {
   const int64_t stretches = ceil_div(conv.seqlen + kVector - 1, 32 * kVectors * kVector);
   const Cut cut{Divider(stretches), Divider(conv.dim)};
   const int64_t blocks = ceil_div(conv.batch * conv.dim * stretches, kThreads / 32);
-  const auto function = conv.reverse ? conv_lanes_over_time<T, kVector, kWidth, true>
-                                     : conv_lanes_over_time<T, kVector, kWidth, false>;
+  const bool packed = conv.sequences.cu_seqlens != nullptr;
+  const auto function = conv.reverse
+                            ? (packed ? conv_lanes_over_time<T, kVector, kWidth, true, true>
+                                      : conv_lanes_over_time<T, kVector, kWidth, true, false>)
+                            : (packed ? conv_lanes_over_time<T, kVector, kWidth, false, true>
+                                      : conv_lanes_over_time<T, kVector, kWidth, false, false>);
   function<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(conv, cut);
   return launched(kName);
 }

@@ -24,11 +24,12 @@ constexpr int kThreads = 256;
 constexpr int kRun = 32;                 // tokens of a thread at most
 constexpr int64_t kLongest = 16 * kRun;  // tokens of a row
 
-// How rows are dealt to blocks: `rows` of them each, none from two batch rows.
+// How rows are dealt to blocks: `rows` of them each, out of pieces of `piece` rows that lie evenly,
+// all there are or those of a batch row.
 struct Deal {
   int rows, runs, run;    // a block's rows; a row's runs and their length
   int pitch;              // from one row to the next in shared memory
-  int64_t blocks;         // of one batch row
+  int64_t piece, blocks;  // rows of a piece, and its blocks
   uint32_t by_packs;      // 2^32 / packs of a row, rounded up
   bool x_whole, y_whole;  // a block's rows are one aligned piece of memory
 };
@@ -84,7 +85,7 @@ __device__ void copy_out(const T* tile, int64_t row_stride, const Deal& deal, in
 template <class T, int kWidth, int kVector, bool kReverse, bool kSilu>
 __device__ void conv_run(const float (&tap)[kWidth], float bias, float (&history)[kWidth - 1],
                          T* at, int count) {
-#pragma unroll 2
+#pragma unroll(kVector == 1 ? 4 : 1)
   for (; count > 0; count -= kVector, at += kReverse ? -kVector : kVector) {
     T* first = at - (kReverse ? kVector - 1 : 0);
     float own[kVector], input[kWidth - 1 + kVector];
@@ -108,19 +109,21 @@ __global__ void __launch_bounds__(kThreads)
     conv_short_rows(const __grid_constant__ Conv conv, const __grid_constant__ Deal deal) {
   extern __shared__ __align__(16) unsigned char shared[];
   T* tile = reinterpret_cast<T*>(shared);
-  const int64_t batch_row = blockIdx.x / deal.blocks;
-  const int64_t begin_channel = blockIdx.x % deal.blocks * deal.rows;
-  const int rows = static_cast<int>(min(int64_t{deal.rows}, conv.dim - begin_channel));
+  // Among all rows of the batch.
+  const int64_t first = blockIdx.x % deal.blocks * deal.rows;
+  const int64_t first_row = blockIdx.x / deal.blocks * deal.piece + first;
+  const int rows = static_cast<int>(min(int64_t{deal.rows}, deal.piece - first));
   const int length = static_cast<int>(conv.seqlen);
+  const int64_t batch_row = first_row / conv.dim, channel_of_first = first_row % conv.dim;
   copy_in(static_cast<const T*>(conv.x) + batch_row * conv.x_stride[0] +
-              begin_channel * conv.x_stride[2],
+              channel_of_first * conv.x_stride[2],
           conv.x_stride[2], deal, rows, length, tile);
 
   const int row = static_cast<int>(threadIdx.x) % deal.rows;
   const int begin = static_cast<int>(threadIdx.x) / deal.rows * deal.run;
   const int count = min(deal.run, length - begin);
   const bool works = row < rows && (count > 0 || begin == 0);
-  const int64_t channel = begin_channel + row;
+  const int64_t channel = (first_row + row) % conv.dim, s = (first_row + row) / conv.dim;
   float history[kWidth - 1], tap[kWidth], bias = 0.0f;
   if (works) {
     load_taps<kWidth>(conv, channel, tap);
@@ -137,7 +140,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int j = 0; j < kWidth - 1; ++j) {
       const int back = kWidth - 1 - j;
       history[j] = begin >= back ? to_float(at[kReverse ? back : -back])
-                                 : earlier_input(conv, batch_row, begin - back, channel);
+                                 : earlier_input(conv, s, begin - back, channel);
     }
   }
   __syncthreads();
@@ -148,9 +151,9 @@ __global__ void __launch_bounds__(kThreads)
       conv_run<T, kWidth, kVector, kReverse, false>(tap, bias, history, at, count);
     // By the thread that has read initial_state, which may be the same memory.
     if (conv.final != nullptr && begin == 0) {
-      const Span span{batch_row, batch_row, 0, conv.seqlen};
+      const Span span{s, s, 0, conv.seqlen};
       for (int j = 0; j < kWidth - 1; ++j)
-        conv.final[batch_row * conv.final_stride[0] + j * conv.final_stride[1] +
+        conv.final[s * conv.final_stride[0] + j * conv.final_stride[1] +
                    channel * conv.final_stride[2]] =
             input_at<T>(conv, span, length - (kWidth - 1) + j, channel);
     }
@@ -158,7 +161,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   copy_out(
       tile, conv.y_stride[2], deal, rows, length,
-      static_cast<T*>(conv.y) + batch_row * conv.y_stride[0] + begin_channel * conv.y_stride[2]);
+      static_cast<T*>(conv.y) + batch_row * conv.y_stride[0] + channel_of_first * conv.y_stride[2]);
 }
 
 Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
@@ -191,14 +194,20 @@ Deal deal_of(const CausalConv1d::Args& args, int64_t length) {
                                           static_cast<uint64_t>(tokens / pack));
   // A multiple of eight rows is a multiple of 16 bytes.
   deal.rows = kThreads / deal.runs / 8 * 8;
-  deal.blocks = ceil_div(args.x.shape[2], deal.rows);
+  // Rows of all batch rows at one distance from one another.
+  const auto even = [&](const ConstTensorView& view) {
+    return view.shape[0] == 1 || view.stride[0] == view.shape[2] * view.stride[2];
+  };
+  const bool all = even(args.x) && even(args.y);
+  deal.piece = args.x.shape[2] * (all ? args.x.shape[0] : 1);
+  deal.blocks = ceil_div(deal.piece, deal.rows);
   deal.x_whole = whole(args.x), deal.y_whole = whole(args.y);
   return deal;
 }
 
 template <class T, int kWidth, int kVector>
 Status launch_conv(const Conv& conv, const Deal& deal, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(conv.batch * deal.blocks);
+  const auto blocks = static_cast<unsigned>(conv.batch * conv.dim / deal.piece * deal.blocks);
   const auto bytes = static_cast<size_t>(deal.rows * deal.pitch) * sizeof(T);
   const auto function = conv.reverse ? conv_short_rows<T, kWidth, kVector, true>
                                      : conv_short_rows<T, kWidth, kVector, false>;

@@ -9,6 +9,8 @@
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
 
+#include <algorithm>
+
 #include "cuda/launch.h"
 #include "cuda/tile/element.cuh"
 #include "cuda/tile/math.cuh"
@@ -30,6 +32,7 @@ struct Update {
   int64_t x_stride[3], y_stride[3], weight_stride[2], bias_stride, index_stride, state_stride[3],
       snapshot_stride[4];
   bool silu;
+  bool packed_taps;  // a channel's four taps are one aligned vector
 };
 
 Update update_of(const CausalConv1dUpdate::Args& a) {
@@ -47,10 +50,12 @@ Update update_of(const CausalConv1dUpdate::Args& a) {
   u.weight_stride[0] = a.weight.stride[0], u.weight_stride[1] = a.weight.stride[1];
   u.bias_stride = a.bias.stride[0], u.index_stride = a.state_indices.stride[0];
   u.silu = a.activation == Activation::kSilu;
+  u.packed_taps = u.width == 4 && u.weight_stride[0] == 4 && u.weight_stride[1] == 1 &&
+                  reinterpret_cast<uintptr_t>(u.weight) % 16 == 0;
   return u;
 }
 
-// One row's vector of channels, at its first element.
+// One row's vector of channels, at its first element. No state: padding.
 template <class T>
 struct Row {
   const T* x;
@@ -59,56 +64,136 @@ struct Row {
 };
 
 template <class T>
-__device__ Row<T> row_of(const Update& u, int64_t row, int64_t slot, int64_t channel) {
+__device__ Row<T> row_of(const Update& u, int64_t row, int64_t channel) {
+  const int64_t slot = u.indices == nullptr ? row : u.indices[row * u.index_stride];
+  // Negative: padding. Too large can only be a broken list.
+  const bool padding = slot < 0 || slot >= u.nslots;
   return {static_cast<const T*>(u.x) + row * u.x_stride[0] + channel * u.x_stride[2],
           static_cast<T*>(u.y) + row * u.y_stride[0] + channel * u.y_stride[2],
-          u.state + slot * u.state_stride[0] + channel * u.state_stride[2],
+          padding ? nullptr : u.state + slot * u.state_stride[0] + channel * u.state_stride[2],
           u.snapshots == nullptr
               ? nullptr
               : u.snapshots + row * u.snapshot_stride[0] + channel * u.snapshot_stride[3]};
 }
 
+// The inputs of a row's first token, as they lie in memory.
+template <class T, int kVector, int kWidth>
+struct Inputs {
+  Pack<float, kVector> state[kWidth - 1];
+  Pack<T, kVector> x;
+
+  __device__ __forceinline__ void load(const Update& u, const Row<T>& r) {
+    if (r.state == nullptr) return;
+#pragma unroll
+    for (int j = 0; j < kWidth - 1; ++j)
+      state[j] = *reinterpret_cast<const Pack<float, kVector>*>(r.state + j * u.state_stride[1]);
+    x = *reinterpret_cast<const Pack<T, kVector>*>(r.x);
+  }
+};
+
 // Width known: the state in registers. Vectors of more than one channel are dense.
 template <class T, int kVector, int kWidth>
-__device__ void run_row(const Update& u, const Row<T>& r, int64_t channel) {
-  constexpr int kHistory = kWidth - 1;
-  float tap[kWidth][kVector], bias[kVector], input[kWidth][kVector];
-#pragma unroll
-  for (int j = 0; j < kHistory; ++j) load_pack<kVector>(r.state + j * u.state_stride[1], input[j]);
-#pragma unroll
-  for (int v = 0; v < kVector; ++v) {
-    bias[v] = u.bias == nullptr ? 0.0f : u.bias[(channel + v) * u.bias_stride];
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k)
-      tap[k][v] = u.weight[(channel + v) * u.weight_stride[0] + k * u.weight_stride[1]];
-  }
-  for (int64_t t = 0; t < u.ntokens; ++t) {
-    load_pack<kVector>(r.x + t * u.x_stride[1], input[kHistory]);
-    float sum[kVector];
+class Filter {
+ public:
+  __device__ Filter(const Update& u, int64_t channel) : u_(u) {
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
-      sum[v] = bias[v];
+      bias_[v] = u.bias == nullptr ? 0.0f : u.bias[(channel + v) * u.bias_stride];
+      const float* weight = u.weight + (channel + v) * u.weight_stride[0];
+      if constexpr (kWidth == 4) {
+        if (u.packed_taps) {
+          load_pack<kWidth>(weight, tap_[v]);
+          continue;
+        }
+      }
 #pragma unroll
-      for (int k = 0; k < kWidth; ++k) sum[v] = fmaf(tap[k][v], input[k][v], sum[v]);
-      if (u.silu) sum[v] = silu(sum[v]);
-    }
-    store_pack(sum, r.y + t * u.y_stride[1]);
-#pragma unroll
-    for (int j = 0; j < kHistory; ++j) {
-#pragma unroll
-      for (int v = 0; v < kVector; ++v) input[j][v] = input[j + 1][v];
-      if (r.snapshot != nullptr)
-        store_pack(input[j], r.snapshot + t * u.snapshot_stride[1] + j * u.snapshot_stride[2]);
+      for (int k = 0; k < kWidth; ++k) tap_[v][k] = weight[k * u.weight_stride[1]];
     }
   }
+
+  __device__ __forceinline__ void run(const Row<T>& r, const Inputs<T, kVector, kWidth>& first) {
+    constexpr int kHistory = kWidth - 1;
+    float input[kWidth][kVector];
 #pragma unroll
-  for (int j = 0; j < kHistory; ++j) store_pack(input[j], r.state + j * u.state_stride[1]);
+    for (int v = 0; v < kVector; ++v) {
+#pragma unroll
+      for (int j = 0; j < kHistory; ++j) input[j][v] = first.state[j].element[v];
+      input[kHistory][v] = to_float(first.x.element[v]);
+    }
+    for (int64_t t = 0; t < u_.ntokens; ++t) {
+      if (t > 0) load_pack<kVector>(r.x + t * u_.x_stride[1], input[kHistory]);
+      float sum[kVector];
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) {
+        sum[v] = bias_[v];
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) sum[v] = fmaf(tap_[v][k], input[k][v], sum[v]);
+        const float gated = silu(sum[v]);
+        if (u_.silu) sum[v] = gated;
+      }
+      store_pack(sum, r.y + t * u_.y_stride[1]);
+#pragma unroll
+      for (int j = 0; j < kHistory; ++j) {
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) input[j][v] = input[j + 1][v];
+        if (r.snapshot != nullptr)
+          store_pack(input[j], r.snapshot + t * u_.snapshot_stride[1] + j * u_.snapshot_stride[2]);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kHistory; ++j) store_pack(input[j], r.state + j * u_.state_stride[1]);
+  }
+
+ private:
+  const Update& u_;
+  float tap_[kVector][kWidth], bias_[kVector];
+};
+
+template <class T, int kVector>
+__device__ __forceinline__ void clear_row(const Update& u, const Row<T>& r) {
+  const float zero[kVector] = {};
+  for (int64_t t = 0; t < u.ntokens; ++t) store_pack(zero, r.y + t * u.y_stride[1]);
+}
+
+// A thread has the same channels of `rows` rows: filters are loaded once, and the inputs of the
+// next row before this one is done.
+template <class T, int kVector, int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    conv_update(const __grid_constant__ Update u, const int rows) {
+  const int64_t vectors = u.dim / kVector, groups = (u.batch + rows - 1) / rows;
+  const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (item >= groups * vectors) return;
+  const int64_t channel = item % vectors * kVector;
+  int64_t row = item / vectors * rows;
+  const int64_t end = min(row + rows, u.batch);
+  Row<T> r = row_of<T>(u, row, channel);
+  Inputs<T, kVector, kWidth> inputs;
+  inputs.load(u, r);
+  Filter<T, kVector, kWidth> filter(u, channel);
+  for (;;) {
+    const Row<T> here = r;
+    const Inputs<T, kVector, kWidth> now = inputs;
+    if (++row < end) {
+      r = row_of<T>(u, row, channel);
+      inputs.load(u, r);
+    }
+    if (here.state == nullptr)
+      clear_row<T, kVector>(u, here);
+    else
+      filter.run(here, now);
+    if (row >= end) return;
+  }
 }
 
 // Any width: inputs are read again from where they lie.
 template <class T>
-__device__ void run_row_any_width(const Update& u, const Row<T>& r, int64_t channel) {
-  const int64_t history = u.width - 1;
+__global__ void __launch_bounds__(kThreads)
+    conv_update_any_width(const __grid_constant__ Update u) {
+  const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (item >= u.batch * u.dim) return;
+  const int64_t channel = item % u.dim, history = u.width - 1;
+  const Row<T> r = row_of<T>(u, item / u.dim, channel);
+  if (r.state == nullptr) return clear_row<T, 1>(u, r);
   const auto input = [&](int64_t i) {  // i < 0: before these tokens
     return i < 0 ? r.state[(history + i) * u.state_stride[1]] : to_float(r.x[i * u.x_stride[1]]);
   };
@@ -127,36 +212,19 @@ __device__ void run_row_any_width(const Update& u, const Row<T>& r, int64_t chan
     r.state[j * u.state_stride[1]] = input(u.ntokens - history + j);
 }
 
-template <class T, int kVector, int kWidth>
-__global__ void __launch_bounds__(kThreads) conv_update(const __grid_constant__ Update u) {
-  const int64_t vectors = u.dim / kVector;
-  const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (item >= u.batch * vectors) return;
-  const int64_t row = item / vectors, channel = item % vectors * kVector;
-  const int64_t slot = u.indices == nullptr ? row : u.indices[row * u.index_stride];
-  // Negative: padding. Too large can only be a broken list.
-  if (slot < 0 || slot >= u.nslots) {
-    const Row<T> r = row_of<T>(u, row, 0, channel);
-    const float zero[kVector] = {};
-    for (int64_t t = 0; t < u.ntokens; ++t) store_pack(zero, r.y + t * u.y_stride[1]);
-    return;
-  }
-  const Row<T> r = row_of<T>(u, row, slot, channel);
-  if constexpr (kWidth == 0)
-    run_row_any_width<T>(u, r, channel);
-  else
-    run_row<T, kVector, kWidth>(u, r, channel);
-}
-
 Decline why_not(const CausalConv1dUpdate::Problem&, const Machine& machine) {
   return machine.cuda_sm < 80 ? why::kDevice : Decline();
 }
 
 template <class T, int kVector, int kWidth>
 Status launch_update(const Update& u, cudaStream_t stream) {
-  const int64_t blocks = ceil_div(u.batch * (u.dim / kVector), kThreads);
-  if (blocks == 0) return {};
-  conv_update<T, kVector, kWidth><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u);
+  // Several rows a thread once there are enough threads without.
+  constexpr int64_t kEnough = 132 * 512;
+  const int64_t vectors = u.dim / kVector;
+  const int64_t rows = std::clamp<int64_t>(u.batch * vectors / kEnough, 1, 8);
+  const int64_t blocks = ceil_div(ceil_div(u.batch, rows) * vectors, kThreads);
+  conv_update<T, kVector, kWidth>
+      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u, static_cast<int>(rows));
   return launched(kName);
 }
 
@@ -167,10 +235,8 @@ Status launch_width(const Update& u, cudaStream_t stream) {
       return launch_update<T, kVector, 2>(u, stream);
     case 3:
       return launch_update<T, kVector, 3>(u, stream);
-    case 4:
-      return launch_update<T, kVector, 4>(u, stream);
     default:
-      return launch_update<T, 1, 0>(u, stream);
+      return launch_update<T, kVector, 4>(u, stream);
   }
 }
 
@@ -184,9 +250,15 @@ Status run(const CausalConv1dUpdate::Args& args, const Launch& launch) {
     return !view.present() || (view.stride[channels] == 1 &&
                                aligned_rows(view, channels, kVector * size_of(view.dtype)));
   };
-  const bool wide = u.dim % kVector == 0 && u.batch * u.dim >= int64_t{132} * 2048 &&
+  const bool wide = u.dim % kVector == 0 && u.batch * u.dim >= int64_t{132} * 1024 &&
                     fits(args.x) && fits(args.y) && fits(args.state) && fits(args.snapshots);
+  if (u.batch * u.dim * u.ntokens == 0) return {};
   return with_element(args.x.dtype, [&]<class T>() {
+    if (u.width < 2 || u.width > 4) {
+      const int64_t blocks = ceil_div(u.batch * u.dim, kThreads);
+      conv_update_any_width<T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u);
+      return launched(kName);
+    }
     return wide ? launch_width<T, kVector>(u, stream) : launch_width<T, 1>(u, stream);
   });
 }

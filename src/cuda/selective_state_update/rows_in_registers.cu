@@ -49,15 +49,19 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   static_assert(kRows <= kLanes);
   constexpr int kWidth = kWidest<State>, kGroups = 32 / kLanes, kShare = kLanes / kRows;
   const int lane = threadIdx.x % 32, in_group = lane % kLanes, base = lane - in_group;
-  const int64_t blocks_of_head = (a.headdim + kGroups * kRows - 1) / (kGroups * kRows);
-  int64_t unit = int64_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
-  if (unit >= a.batch * a.nheads * blocks_of_head) return;
-  const int64_t first = unit % blocks_of_head * (kGroups * kRows) + lane / kLanes;
-  unit /= blocks_of_head;
-  const int64_t h = unit % a.nheads, b = unit / a.nheads, g = h / a.heads_of_group;
+  // A division of 64 bits costs more than a row.
+  const int headdim = static_cast<int>(a.headdim);
+  const auto blocks_of_head =
+      static_cast<unsigned>((headdim + kGroups * kRows - 1) / (kGroups * kRows));
+  const unsigned unit = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
+  const unsigned head = unit / blocks_of_head, nheads = static_cast<unsigned>(a.nheads);
+  if (head >= static_cast<unsigned>(a.batch) * nheads) return;
+  const int first = static_cast<int>(unit % blocks_of_head) * (kGroups * kRows) + lane / kLanes;
+  const int64_t h = head % nheads, b = head / nheads;
+  const int64_t g = static_cast<unsigned>(h) / static_cast<unsigned>(a.heads_of_group);
   // kShare lanes compute what is one number a row (delta, gate, y) for the same row.
-  const int64_t mine = first + in_group / kShare * kGroups;
-  const bool exists = mine < a.headdim, owner = exists && in_group % kShare == 0;
+  const int mine = first + in_group / kShare * kGroups;
+  const bool exists = mine < headdim, owner = exists && in_group % kShare == 0;
   const int n = in_group * kWidth, dstate = static_cast<int>(a.dstate);  // the lane's first state
 
   const auto at = [&](const Strides& by) {
@@ -104,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     for (int r = 0; r < kRows; ++r, from += kGroups * row)
 #pragma unroll
       for (int v = 0; v < kVectors; ++v)
-        if (first + r * kGroups < a.headdim && n + v * kLanes * kWidth < dstate)
+        if (first + r * kGroups < headdim && n + v * kLanes * kWidth < dstate)
           f(s[r][v], from + v * kLanes * kWidth);
   };
   State* const state =
@@ -132,10 +136,10 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
       for (int v = 0; v < kVectors; ++v) {
         float row_decay[kWidth];
         if constexpr (!kTied) {
-          const int64_t p = first + r * kGroups;
+          const int p = first + r * kGroups;
           const int from = n + v * kLanes * kWidth;
           load_row<kWidth>(a.A + h * a.A_by.axis[0] + p * a.A_by.axis[1] + from,
-                           p < a.headdim && from < dstate, row_decay);
+                           p < headdim && from < dstate, row_decay);
         }
 #pragma unroll
         for (int i = 0; i < kWidth; ++i) {

@@ -26,9 +26,12 @@ __device__ __forceinline__ float exp_accurate(float v) {
   return fabsf(v) < 100.0f ? __fmaf_rn(scale * kLn2, rest, scale) : scale;
 }
 
-// v / (1 + e^-v). The quotient of v = -Inf is NaN, as the formula's.
+// v / (1 + e^-v). The quotient of v = -Inf is NaN, as the formula's. Beside the 1, a power that is
+// flushed to zero is nothing.
 __device__ __forceinline__ float silu(float v) {
-  return __fdividef(v, 1.0f + exp2_fast(-kLog2E * v));
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(-kLog2E * v));
+  return __fdividef(v, 1.0f + power);
 }
 
 // log(1 + e^v), v above 20. For e = e^v: log(1 + e) = log(s) + (e - (s - 1)) / s with s = 1 + e
