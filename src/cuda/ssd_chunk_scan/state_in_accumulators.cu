@@ -62,7 +62,8 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
   if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
   if (!fits(padded(p.dstate), p.headdim)) return why::kHeaddim;
-  if (p.seqlen < 1) return why::kShort;
+  // Fewer tokens of a sequence than this are a walk, not a chunk.
+  if (p.seqlen < 8 * (p.packed ? p.nseq : 1)) return why::kShort;
   constexpr int64_t kMost = int64_t{1} << 31;
   if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
     return why::kLong;
