@@ -54,6 +54,7 @@ extern const Kernel<SelectiveScan> lanes_over_state;
 extern const Kernel<SelectiveScan> split_sequence;
 }  // namespace selective_scan
 namespace ssd_chunk_scan {
+extern const Kernel<SsdChunkScan> state_in_accumulators;
 extern const Kernel<SsdChunkScan> chunked;
 extern const Kernel<SsdChunkScan> sequential;
 }  // namespace ssd_chunk_scan
@@ -61,9 +62,6 @@ namespace selective_state_update {
 extern const Kernel<SelectiveStateUpdate> any_view;
 extern const Kernel<SelectiveStateUpdate> rows_in_registers;
 }  // namespace selective_state_update
-namespace ssd_chunk_scan {
-extern const Kernel<SsdChunkScan> state_in_accumulators;
-}
 }  // namespace cuda
 #endif
 

@@ -3,19 +3,16 @@
 
 // What the Hopper row of ssd_chunk_scan takes and asks for, on computers without a device.
 
-#include "hiss/ops/ssd_chunk_scan.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string_view>
 #include <vector>
 
+#include "hiss/ops/ssd_chunk_scan.h"
 namespace hiss {
 namespace {
-
 constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulators";
-
 Machine hopper() {
   Machine machine;
   machine.cuda_sm = 90;
@@ -23,7 +20,6 @@ Machine hopper() {
   machine.shared_bytes_per_sm = 228 << 10;
   return machine;
 }
-
 SsdChunkScan::Problem problem(int64_t nheads = 80, int64_t headdim = 64, int64_t dstate = 128,
                               int64_t ngroups = 1, int64_t seqlen = 2048) {
   return {.seqlen = seqlen,
@@ -35,7 +31,6 @@ SsdChunkScan::Problem problem(int64_t nheads = 80, int64_t headdim = 64, int64_t
           .precision = Precision::kFast,
           .device = Device::kCuda};
 }
-
 class HopperSsd : public testing::Test {
  protected:
   void SetUp() override {
@@ -51,10 +46,8 @@ class HopperSsd : public testing::Test {
     change(p);
     return declines(p);
   }
-
   const Kernel<SsdChunkScan>* row_ = nullptr;
 };
-
 TEST_F(HopperSsd, TakesTheModels) {
   for (const auto& [nheads, headdim, dstate, ngroups] :
        std::vector<std::array<int64_t, 4>>{{24, 64, 128, 1},   // Mamba2-130M
@@ -70,7 +63,6 @@ TEST_F(HopperSsd, TakesTheModels) {
     EXPECT_EQ(declines(problem(nheads, headdim, dstate, ngroups)), "")
         << nheads << " " << headdim << " " << dstate << " " << ngroups;
 }
-
 TEST_F(HopperSsd, TakesBothShortTypesAndEveryOption) {
   EXPECT_EQ(declines_with([](auto& p) { p.dtype = DType::kF16; }), "");
   EXPECT_EQ(declines_with([](auto& p) {
@@ -80,7 +72,6 @@ TEST_F(HopperSsd, TakesBothShortTypesAndEveryOption) {
             }),
             "");
 }
-
 TEST_F(HopperSsd, DeclinesByNameWhatItIsNotMadeFor) {
   for (const int sm : {0, 80, 89, 100}) {
     Machine machine = hopper();
@@ -102,7 +93,6 @@ TEST_F(HopperSsd, DeclinesByNameWhatItIsNotMadeFor) {
   EXPECT_EQ(declines_with([](auto& p) { p.seqlen = int64_t{1} << 31; }), why::kLong);
   EXPECT_EQ(declines_with([](auto& p) { p.batch = p.nseq = int64_t{1} << 25; }), why::kLong);
 }
-
 TEST_F(HopperSsd, OnlyWorkTooSmallForTheChipNeedsMemory) {
   SsdChunkScan::Problem p = problem();
   EXPECT_GT(row_->workspace_bytes(p, hopper()), 0u);
@@ -111,13 +101,11 @@ TEST_F(HopperSsd, OnlyWorkTooSmallForTheChipNeedsMemory) {
   p = problem(80, 64, 128, 1, 64);  // one chunk cannot be cut
   EXPECT_EQ(row_->workspace_bytes(p, hopper()), 0u);
 }
-
 TEST_F(HopperSsd, MemoryDoesNotGrowWithTheSequence) {
   const size_t bytes = row_->workspace_bytes(problem(80, 64, 128, 1, 1 << 16), hopper());
   EXPECT_EQ(row_->workspace_bytes(problem(80, 64, 128, 1, 1 << 20), hopper()), bytes);
   EXPECT_LE(bytes, size_t{32} << 20);
 }
-
 // Views that bulk copies cannot move.
 TEST(BlocksOf16, AreSeenInAddressesAndStrides) {
   std::vector<uint16_t> memory(1 << 14);
@@ -143,6 +131,5 @@ TEST(BlocksOf16, AreSeenInAddressesAndStrides) {
     a.z = ConstTensorView(static_cast<uint16_t*>(data) + 4, DType::kBF16, {1, 4, 2, 32});
   }));
 }
-
 }  // namespace
 }  // namespace hiss

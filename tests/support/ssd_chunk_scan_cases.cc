@@ -249,8 +249,8 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   add_layouts(list);
   add_numbers(list);
   add_packed(list);
-  add_matrices(list);
   add_fast(list);
+  add_matrices(list);
   return list.take();
 }
 

@@ -39,20 +39,17 @@ int64_t units(const SsdChunkScan::Problem& p) { return p.nseq * p.ngroups * bloc
 
 // The time that n segments take, in chunks of a block. The start of a block costs as much as two
 // chunks, a first pass 0.45 a chunk, its hand-over as much as one.
-double cost(const SsdChunkScan::Problem& p, int n, int num_sms) {
+double cost(const SsdChunkScan::Problem& p, int n) {
   const int64_t tokens = p.packed ? ceil_div(p.seqlen, std::max<int64_t>(p.nseq, 1)) : p.seqlen;
   const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), n));
-  const auto waves = [&](int64_t blocks) {
-    return static_cast<double>(ceil_div(blocks, std::max(num_sms, 1)));
-  };
-  const double outputs = waves(units(p) * n) * (chunks + 2);
-  return n == 1 ? outputs : outputs + waves(units(p) * (n - 1)) * (0.45 * chunks + 2) + 1;
+  return n == 1 ? chunks + 2 : 1.45 * chunks + 5;
 }
 
+// Segments only use processors that would be idle.
 int segments(const SsdChunkScan::Problem& p, int num_sms) {
   int best = 1;
-  for (int n = 2; n <= kMaxSegments; ++n)
-    if (cost(p, n, num_sms) < cost(p, best, num_sms)) best = n;
+  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n)
+    if (cost(p, n) < cost(p, best)) best = n;
   return best;
 }
 
@@ -65,7 +62,8 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
   if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
   if (!fits(padded(p.dstate), p.headdim)) return why::kHeaddim;
-  if (p.seqlen < 1) return why::kShort;
+  // Fewer tokens of a sequence than this are a walk, not a chunk.
+  if (p.seqlen < 8 * (p.packed ? p.nseq : 1)) return why::kShort;
   constexpr int64_t kMost = int64_t{1} << 31;
   if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
     return why::kLong;
