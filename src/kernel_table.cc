@@ -13,6 +13,7 @@ namespace hiss {
   namespace cpu::isa::causal_conv1d {                          \
   extern const Kernel<CausalConv1d> lanes_over_dim;            \
   extern const Kernel<CausalConv1d> lanes_over_time;           \
+  extern const Kernel<CausalConv1d> tiles;                     \
   }                                                            \
   namespace cpu::isa::causal_conv1d_update {                   \
   extern const Kernel<CausalConv1dUpdate> lanes_over_dim;      \
@@ -85,13 +86,17 @@ std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
 #endif
 #if defined(__x86_64__)
     &cpu::avx512::causal_conv1d::lanes_over_dim,
+    &cpu::avx512::causal_conv1d::tiles,
     &cpu::avx512::causal_conv1d::lanes_over_time,
     &cpu::avx2::causal_conv1d::lanes_over_dim,
+    &cpu::avx2::causal_conv1d::tiles,
     &cpu::avx2::causal_conv1d::lanes_over_time,
     &cpu::sse4::causal_conv1d::lanes_over_dim,
+    &cpu::sse4::causal_conv1d::tiles,
     &cpu::sse4::causal_conv1d::lanes_over_time,
 #elif defined(__aarch64__)
     &cpu::neon::causal_conv1d::lanes_over_dim,
+    &cpu::neon::causal_conv1d::tiles,
     &cpu::neon::causal_conv1d::lanes_over_time,
 #endif
     &ref::causal_conv1d,

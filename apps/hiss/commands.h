@@ -12,6 +12,7 @@ namespace hiss::app {
 void add_enhance_command(CLI::App& app, int& exit_code);
 void add_explain_command(CLI::App& app, int& exit_code);
 void add_kernels_command(CLI::App& app, int& exit_code);
+void add_llama_check_command(CLI::App& app, int& exit_code);
 void add_op_command(CLI::App& app, int& exit_code);
 
 }  // namespace hiss::app

@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   add_op_command(app, exit_code);
   add_kernels_command(app, exit_code);
   add_explain_command(app, exit_code);
+  add_llama_check_command(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -46,6 +46,7 @@ inline constexpr Decline kLong = "sequence too long for it";
 inline constexpr Decline kPacked = "packed sequences";
 inline constexpr Decline kCheckpoints = "checkpoint states";
 inline constexpr Decline kReverse = "reverse direction";
+inline constexpr Decline kInitialStates = "initial states apart from the slots";
 }  // namespace why
 
 // What a run may use. Owned by the caller.

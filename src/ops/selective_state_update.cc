@@ -37,6 +37,8 @@ Status check_shapes(const SelectiveStateUpdate::Args& a) {
   HISS_RETURN_IF_ERROR(want_tensor("state", a.state, {DType::kF32, DType::kF16, DType::kBF16},
                                    {{"nslots"}, nheads, headdim, dstate}));
   HISS_RETURN_IF_ERROR(want_state_indices(a.state_indices, batch.size, a.state.shape[0], a.device));
+  HISS_RETURN_IF_ERROR(want_optional("initial_states", a.initial_states, {a.state.dtype},
+                                     {batch, nheads, headdim, dstate}));
   HISS_RETURN_IF_ERROR(want_optional("snapshots", a.snapshots, {a.state.dtype},
                                      {batch, ntokens, nheads, headdim, dstate}));
   return want_tensor("y", a.y, {a.x.dtype}, {batch, ntokens, nheads, headdim});
@@ -67,7 +69,7 @@ SelectiveStateUpdate::Problem SelectiveStateUpdate::describe(const Args& a) {
               constant_along(a.dt_bias, 1),
       .dense = dense_along(a.x, 3) && dense_along(a.z, 3) && dense_along(a.y, 3) &&
                dense_along(a.B, 3) && dense_along(a.C, 3) && dense_along(a.state, 3) &&
-               dense_along(a.snapshots, 4),
+               dense_along(a.initial_states, 3) && dense_along(a.snapshots, 4),
       .has_z = a.z.present(),
       .has_d = a.D.present(),
       .has_dt_bias = a.dt_bias.present(),
@@ -75,6 +77,7 @@ SelectiveStateUpdate::Problem SelectiveStateUpdate::describe(const Args& a) {
       .dt_limit = std::isfinite(a.dt_min) || std::isfinite(a.dt_max),
       .a_is_log = a.A_is_log,
       .has_indices = a.state_indices.present(),
+      .has_initial_states = a.initial_states.present(),
       .has_snapshots = a.snapshots.present(),
   };
 }

@@ -25,7 +25,9 @@ void update_row(const SelectiveStateUpdate::Args& args, Row row, double* s) {
     return;
   }
 
-  for (int64_t n = 0; n < dstate; ++n) s[n] = at(args.state, slot, h, p, n);
+  const bool initial = args.initial_states.present();
+  for (int64_t n = 0; n < dstate; ++n)
+    s[n] = initial ? at(args.initial_states, b, h, p, n) : at(args.state, slot, h, p, n);
   for (int64_t t = 0; t < ntokens; ++t) {
     const double x = at(args.x, b, t, h, p);
     const double delta = step_size(args, at(args.dt, b, t, h, p) + at_or(0.0, args.dt_bias, h, p));

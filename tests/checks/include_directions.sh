@@ -20,6 +20,7 @@ src/audio         hiss hiss/ops core io
 src/models        hiss hiss/ops core io ops cpu
 src/enhancer      hiss hiss/enhancer core audio models
 src/kernel_table  hiss hiss/ops ref cpu cuda
+plugins/ggml      hiss hiss/ops
 '
 # library: the folders that may include it. Nothing but the standard library enters include/.
 libraries='
@@ -32,13 +33,13 @@ nlohmann   src/io src/models apps tests bench
 CLI        apps bench
 fmt        src apps tests bench
 cuda       src/cuda bench
-ggml       bench
+ggml       bench apps tests
 gtest      tests
 gmock      tests
 '
 
 files=$(find . \( -name build -o -name out \) -prune -o -type f -regextype posix-extended \
-  -regex '\./(include|src|apps|tests|bench|examples)/.*\.(h|cc|c|cu|cuh)' -printf '%P\n' | sort)
+  -regex '\./(include|src|plugins|apps|tests|bench|examples)/.*\.(h|cc|c|cu|cuh)' -printf '%P\n' | sort)
 [[ -n $files ]] || { echo "no sources here" >&2; exit 1; }
 # shellcheck disable=SC2086  # no path of ours has a blank
 awk -v layers="$layers" -v libraries="$libraries" '

@@ -77,8 +77,9 @@ using UpdateOperators = testing::Types<CausalConv1dUpdate, SelectiveStateUpdate>
 TYPED_TEST_SUITE(UpdateLaw, UpdateOperators);
 
 // Runs the sequence in two pieces, the first one's final state being the second's initial one.
+// False: a piece of at most one token looks like another layout, which the kernel leaves to others.
 template <class Op>
-void run_split(const Kernel<Op>& kernel, const typename Op::Args& args, int64_t cut, bool reverse) {
+bool run_split(const Kernel<Op>& kernel, const typename Op::Args& args, int64_t cut, bool reverse) {
   const int64_t seqlen = args.y.shape[1];
   TensorSet set(1);
   const ConstTensorView& shape = final(args);
@@ -86,15 +87,20 @@ void run_split(const Kernel<Op>& kernel, const typename Op::Args& args, int64_t 
   typename Op::Args late = tokens(args, reverse ? 0 : cut, reverse ? cut : seqlen - cut, Op());
   final(early) = set.output(shape.dtype, {shape.shape.begin(), shape.shape.begin() + shape.rank});
   initial(late) = final(early);
-  ASSERT_TRUE(ok(run_kernel(kernel, early)));
-  ASSERT_TRUE(ok(run_kernel(kernel, late)));
+  for (const auto& piece : {early, late})
+    if (piece.y.shape[1] <= 1 &&
+        kernel.declines(Op::describe(piece), this_machine()) == why::kLayout)
+      return false;
+  EXPECT_TRUE(ok(run_kernel(kernel, early)));
+  EXPECT_TRUE(ok(run_kernel(kernel, late)));
+  return true;
 }
 
 TYPED_TEST(SequenceLaw, CuttingASequenceAnywhereAndCarryingTheStateChangesNothing) {
   const auto law = [](const auto& kernel, auto& twice) {
     ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));
     for (const int64_t cut : {0, 1, 2, 3, 16, 20, 36, 37}) {
-      run_split<TypeParam>(kernel, twice.second, cut, false);
+      if (!run_split<TypeParam>(kernel, twice.second, cut, false)) continue;
       EXPECT_TRUE(agree<TypeParam>(twice.second, twice.first)) << "cut at " << cut;
     }
   };
@@ -105,7 +111,7 @@ TYPED_TEST(DirectedLaw, CuttingAReverseSequenceChangesNothing) {
   hold<TypeParam>({"strict_reverse", "reverse_wide_row"}, [](const auto& kernel, auto& twice) {
     ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));
     for (const int64_t cut : {0, 1, 2, 3, 16, 20, 36, 37}) {
-      run_split<TypeParam>(kernel, twice.second, cut, true);
+      if (!run_split<TypeParam>(kernel, twice.second, cut, true)) continue;
       EXPECT_TRUE(agree<TypeParam>(twice.second, twice.first)) << "cut at " << cut;
     }
   });

@@ -24,7 +24,7 @@ struct Spec {
   Place place = Place::kDense, bc_place = Place::kDense, state_place = Place::kDense;
   Fill dt = uniform(-5, 1), A = uniform(-8, -0.05);
   bool tied = true, z = true, D = true, dt_bias = true, softplus = true, a_is_log = false;
-  bool snapshots = true;
+  bool snapshots = true, initial_states = false;
   float dt_min = -kNone, dt_max = kNone;
   std::vector<int64_t> slots{4, 0, 2};
   double special = 0;  // stored in x of one token, head and row unless 0
@@ -49,6 +49,9 @@ struct Spec {
     }
     a.state = set.state(state_dtype, {nslots, nheads, headdim, dstate}, normal(), state_place);
     if (!slots.empty()) a.state_indices = set.indices(DType::kI32, slots);
+    if (initial_states)
+      a.initial_states =
+          set.input(state_dtype, {batch, nheads, headdim, dstate}, normal(), state_place);
     if (snapshots)
       a.snapshots = set.output(state_dtype, {batch, ntokens, nheads, headdim, dstate}, state_place);
     a.y = set.output(dtype, tokens, place);
@@ -111,6 +114,16 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
   list.with("no_dt_bias", [](Spec& c) { c.dt_bias = false; });
   list.with("no_softplus", [](Spec& c) { c.dt = uniform(0, 1), c.softplus = false; });
   list.with("no_snapshots", [](Spec& c) { c.snapshots = false; });
+  list.with("initial_states", [](Spec& c) { c.initial_states = true; });
+  list.with("initial_states_no_tokens", [](Spec& c) { c.initial_states = true, c.ntokens = 0; });
+  list.with("initial_states_tokens_33",
+            [](Spec& c) { c.initial_states = true, c.ntokens = 33, c.snapshots = false; });
+  list.with("initial_states_stream", [&](Spec& c) { stream(c, 97), c.initial_states = true; });
+  list.with("initial_states_padding", [](Spec& c) {
+    c.initial_states = true, c.slots = {-1, 3, 0};
+  });
+  list.with("initial_states_wide_row",
+            [](Spec& c) { c.initial_states = true, c.state_place = Place::kWideRow; });
   list.with("no_options", [](Spec& c) {
     c.z = c.D = c.dt_bias = c.softplus = c.snapshots = false, c.dt = uniform(0, 1);
   });

@@ -29,6 +29,10 @@ namespace hiss {
 //   state_indices  (batch)                            I32, optional: slot of each row,
 //                                                     none twice; negative: padding, its y is zero
 //                                                     and no state is touched. Without: row = slot
+//   initial_states (batch, nheads, headdim, dstate)  type of state, optional: what row b starts
+//   from
+//                                                     instead of its slot, which is then written
+//                                                     only
 //   snapshots      (batch, ntokens, nheads, headdim, dstate)  type of state, optional output: the
 //                                                     state after each token, to roll back to
 //   y              (batch, ntokens, nheads, headdim)  output, type of x
@@ -44,14 +48,14 @@ struct SelectiveStateUpdate {
     bool dense = true;  // x, z, y have stride 1 over headdim; B, C and the states over dstate
     bool has_z = false, has_d = false, has_dt_bias = false;
     bool dt_softplus = false, dt_limit = false, a_is_log = false;
-    bool has_indices = false, has_snapshots = false;
+    bool has_indices = false, has_initial_states = false, has_snapshots = false;
     bool operator==(const Problem&) const = default;
   };
 
   struct Args {
     ConstTensorView x, dt, A, B, C, D, z, dt_bias;
     TensorView state;
-    ConstTensorView state_indices;
+    ConstTensorView state_indices, initial_states;
     TensorView snapshots, y;
     bool dt_softplus = false;
     bool A_is_log = false;
@@ -75,7 +79,7 @@ struct SelectiveStateUpdate {
     f("tied", p.tied), f("dense", p.dense), f("has_z", p.has_z), f("has_d", p.has_d);
     f("has_dt_bias", p.has_dt_bias), f("dt_softplus", p.dt_softplus), f("dt_limit", p.dt_limit);
     f("a_is_log", p.a_is_log), f("has_indices", p.has_indices);
-    f("has_snapshots", p.has_snapshots);
+    f("has_initial_states", p.has_initial_states), f("has_snapshots", p.has_snapshots);
   }
 };
 

@@ -16,6 +16,8 @@ namespace hiss::cpu {
 
 // lanes_over_time keeps a tile and its history on the stack.
 inline constexpr int64_t kMaxWidthOverTime = 512;
+// tiles keeps the taps of its channels there.
+inline constexpr int64_t kMaxWidthOfTiles = 16;
 
 // The tokens of a sequence in the order of the direction.
 template <class Void>

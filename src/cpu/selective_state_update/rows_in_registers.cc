@@ -177,15 +177,22 @@ void run_block(const Args& args, const Block& block, bool tied, Scratch& scratch
   const int64_t ntokens = args.x.shape[1];
   load_rows(args.D, block, block.rows, scratch.D);
   load_rows(args.dt_bias, block, tied ? 1 : block.rows, scratch.dt_bias);
-  for (int64_t t = 0; t < ntokens; t += kChunkTokens) {
+  const ConstTensorView& initial = args.initial_states;
+  // Without tokens an initial state is still copied.
+  for (int64_t t = 0; t < ntokens || (t == 0 && initial.present()); t += kChunkTokens) {
     const int64_t tokens = std::min(kChunkTokens, ntokens - t);
-    const auto rows_of = [&](const TensorView& v, int64_t offset) {
-      return v.as<float>() + offset + block.h * v.stride[v.rank - 3] +
+    const auto rows_of = [&](const auto& v, int64_t offset) {
+      return v.template as<float>() + offset + block.h * v.stride[v.rank - 3] +
              block.p * v.stride[v.rank - 2];
     };
     const TensorView& state = args.state;
     const TensorView& saved = args.snapshots;
     StateRows rows{rows_of(state, block.slot * state.stride[0]), state.stride[2]};
+    rows.from = rows.state, rows.from_row_stride = rows.row_stride;
+    if (t == 0 && initial.present()) {
+      rows.from = rows_of(initial, block.b * initial.stride[0]);
+      rows.from_row_stride = initial.stride[2];
+    }
     if (saved.present()) {
       rows.snapshots = rows_of(saved, block.b * saved.stride[0] + t * saved.stride[1]);
       rows.snapshot_token_stride = saved.stride[1];

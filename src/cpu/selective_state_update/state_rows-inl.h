@@ -34,6 +34,8 @@ inline constexpr int64_t kStreamVectors = 2 * kTileVectors;
 struct StateRows {
   float* state;  // (rows, dstate)
   int64_t row_stride;
+  const float* from;  // what it is before the chunk: state itself, or an initial one
+  int64_t from_row_stride;
   float* snapshots = nullptr;  // (tokens, rows, dstate), or null
   int64_t snapshot_token_stride = 0, snapshot_row_stride = 0;
   const float* A = nullptr;  // (rows of a tile, dstate padded with zeros); not used where tied
@@ -150,15 +152,16 @@ HWY_INLINE void stream_tile(const StateRows& rows, Corner at, int64_t lanes,
   const StateVec head_decay = hn::Set(d, kTied ? scratch.decay[0] : 0.0f);
   for (int64_t r = 0; r < kRows; ++r) {
     float* state = rows.state + (at.p + r) * rows.row_stride + at.n;
+    const float* from = rows.from + (at.p + r) * rows.from_row_stride + at.n;
     const StateVec delta_x = hn::Set(d, scratch.delta_x[0][at.p + r]);
     StateVec sum[kSums];
     for (int64_t v = 0; v < kVectors; ++v) {
-      float* h = state + v * kStateLanes;
       const StateVec decay =
           row_decay<kTied>(rows, r, at.n + v * kStateLanes, scratch.delta[0][at.p + r], head_decay);
-      store_row<kPartial>(step<kPartial>(load_row<kPartial>(h, lanes), decay, delta_x, B[v], C[v],
-                                         lanes, v % kTileVectors == 0, sum[v / kTileVectors]),
-                          h, lanes);
+      const StateVec h = load_row<kPartial>(from + v * kStateLanes, lanes);
+      store_row<kPartial>(step<kPartial>(h, decay, delta_x, B[v], C[v], lanes,
+                                         v % kTileVectors == 0, sum[v / kTileVectors]),
+                          state + v * kStateLanes, lanes);
     }
     StateVec all = sums[r];
     for (int64_t i = 0; i < kSums; ++i) all = hn::Add(all, sum[i]);
@@ -176,8 +179,9 @@ HWY_INLINE void update_tile(const StateRows& rows, Corner at, int64_t lanes, int
   StateVec h[kRows][kVectors];
   unroll<kRows>([&](auto r) HWY_ATTR {
     state[r] = rows.state + (at.p + r) * rows.row_stride + at.n;
-    unroll<kVectors>(
-        [&](auto v) HWY_ATTR { h[r][v] = load_row<kPartial>(state[r] + v * kStateLanes, lanes); });
+    const float* from = rows.from + (at.p + r) * rows.from_row_stride + at.n;
+    unroll<kVectors>([&](auto v)
+                         HWY_ATTR { h[r][v] = load_row<kPartial>(from + v * kStateLanes, lanes); });
   });
   for (int64_t t = 0; t < tokens; ++t) {
     StateVec sum[kRows], delta_x[kRows];

@@ -71,8 +71,9 @@ __global__ void __launch_bounds__(kThreads) update_any_view(const __grid_constan
   }
 }
 
-Decline why_not(const SelectiveStateUpdate::Problem&, const Machine& machine) {
-  return machine.cuda_sm < 80 ? why::kDevice : Decline();
+Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) {
+  if (machine.cuda_sm < 80) return why::kDevice;
+  return p.has_initial_states ? why::kInitialStates : Decline();
 }
 
 Status run(const SelectiveStateUpdate::Args& args, const Launch& launch) {

@@ -198,6 +198,7 @@ Status launch_lanes(const UpdateArgs& a, cudaStream_t stream) {
 
 Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) {
   if (machine.cuda_sm < 80) return why::kDevice;
+  if (p.has_initial_states) return why::kInitialStates;
   if (p.state_dtype != DType::kF32 && p.state_dtype != p.dtype) return why::kStateDtype;
   const int64_t width = 16 / size_of(p.state_dtype);
   if (p.dstate == 0 || p.dstate % width != 0 || p.dstate > 64 * width) return why::kDstate;

@@ -1,0 +1,111 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "check.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "compare_nodes.h"
+
+namespace hiss::ggml {
+namespace {
+
+double milliseconds(BuiltNode& node) {
+  const auto start = std::chrono::steady_clock::now();
+  node.compute();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+NodeProblem scan(int64_t N, int64_t P, int64_t H, int64_t G, int64_t T) {
+  NodeProblem p;
+  p.N = N, p.P = P, p.H = H, p.G = G, p.T = T;
+  p.scalar_decay = P > 1, p.one_wide_row = P > 1;
+  return p;
+}
+
+NodeProblem conv(int64_t W, int64_t C, int64_t T) {
+  NodeProblem p;
+  p.conv = true, p.W = W, p.C = C, p.T = T;
+  return p;
+}
+
+}  // namespace
+
+Result<Comparison> Comparison::load(const std::string& ggml_folder, const std::string& plugin) {
+  Comparison c;
+  HISS_ASSIGN_OR_RETURN(c.ggml_, load_ggml(ggml_folder));
+  void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    return NotFound(why == nullptr ? plugin + ": cannot be loaded" : why);
+  }
+  if (c.ggml_.load_backend(plugin.c_str()) == nullptr)
+    return Unsupported("ggml did not take " + plugin);
+  c.set_enabled_ = reinterpret_cast<int (*)(int)>(dlsym(library, "hiss_ggml_set_enabled"));
+  if (c.set_enabled_ == nullptr) return Unsupported(plugin + " is no plugin of hiss");
+  if (c.set_enabled_(1) == 0)
+    return Unsupported(
+        "the plugin is not inside this ggml's CPU backend: there is nothing to switch");
+  return c;
+}
+
+Result<Comparison::Row> Comparison::compare(const NodeProblem& problem, int threads,
+                                            int runs) const {
+  Backend* cpu = ggml_.init_by_name("CPU", nullptr);
+  if (cpu == nullptr) return Internal("ggml could not start its CPU backend");
+  ggml_.set_n_threads(cpu, threads);
+  Row row{problem.text(), 0, {}};
+  bool computed = false;
+  {
+    BuiltNode node(ggml_, cpu, problem);
+    set_enabled_(0);
+    computed = node.compute();
+    const std::vector<float> reference = computed ? node.output() : std::vector<float>();
+    set_enabled_(1);
+    computed = computed && node.compute();
+    if (computed) row.nmse = nmse(node.output(), reference);
+    std::vector<double> ggml_ms, hiss_ms;
+    for (int i = 0; computed && i < runs; ++i) {
+      set_enabled_(0);
+      ggml_ms.push_back(milliseconds(node));
+      set_enabled_(1);
+      hiss_ms.push_back(milliseconds(node));
+    }
+    if (!ggml_ms.empty()) row.times = {median(ggml_ms), median(hiss_ms)};
+  }
+  ggml_.backend_free(cpu);
+  if (!computed) return Internal(row.problem + ": ggml could not run it");
+  return row;
+}
+
+std::string Comparison::ggml_version() const {
+  return ggml_.version == nullptr ? "of before version numbers" : ggml_.version();
+}
+
+std::vector<NodeProblem> model_problems() {
+  std::vector<NodeProblem> all;
+  for (const int64_t T : {int64_t{512}, int64_t{1}}) {
+    all.push_back(scan(16, 1, 1536, 1, T));   // Mamba 130M
+    all.push_back(scan(16, 1, 8192, 1, T));   // Falcon-Mamba 7B
+    all.push_back(scan(128, 64, 80, 1, T));   // Mamba-2 2.7B
+    all.push_back(scan(128, 64, 48, 1, T));   // Granite 4 H tiny
+    all.push_back(scan(128, 80, 128, 8, T));  // Nemotron Nano 9B v2
+    all.push_back(scan(256, 128, 24, 1, T));  // Falcon-H1 7B
+    all.push_back(scan(96, 64, 128, 8, T));   // Nemotron 3 Puzzle
+    all.push_back(scan(64, 128, 32, 1, T));   // PLaMo-2 1B
+    all.push_back(conv(4, 3328, T)), all.push_back(conv(4, 8192, T));
+  }
+  return all;
+}
+
+}  // namespace hiss::ggml

@@ -1,0 +1,58 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What ggml looks for in a library named by GGML_BACKEND_PATH.
+
+#include <cstdlib>
+
+#include "accel_device.h"
+#include "cpu_hook.h"
+#include "hiss/version.h"
+
+namespace hiss::ggml {
+namespace {
+
+Device* the_device = nullptr;  // of the device route
+
+const char* registry_name(Registry*) { return "HISS"; }
+size_t device_count(Registry*) { return the_device == nullptr ? 0 : 1; }
+Device* device(Registry*, size_t) { return the_device; }
+void* no_function(Registry*, const char*) { return nullptr; }
+
+// nullptr: ggml goes on as if the library had not been there.
+Registry* load(const void* caller) {
+  static Registry registry{0, registry_name, device_count, device, no_function, nullptr};
+  const char* text = std::getenv("HISS_GGML");
+  const Result<Options> options = parse_options(text == nullptr ? "" : text);
+  static Log log(options.has_value() && options->log);
+  if (!options) return log.say(options.error().message() + "; not used"), nullptr;
+  if (!options->enabled) return nullptr;
+  const Result<Host> host = find_host(caller);
+  if (!host) return log.say(host.error().message() + "; not used"), nullptr;
+  registry.api_version = host->api_version;
+  const char* route = "device";
+  if (options->route != Route::kDevice && install_cpu_hook(*host, *options, log)) {
+    route = "hook";
+  } else if (options->route == Route::kHook) {
+    return log.say("route=hook: this ggml shows no list of buffer types; not used"), nullptr;
+  } else {
+    the_device = make_accel_device(*host, *options, log, &registry);
+  }
+  if (log.problems())
+    log.say(std::string(HISS_VERSION) + ", route " + route + ", precision " +
+            to_string(options->precision) + ", " + to_string(this_machine()));
+  return &registry;
+}
+
+}  // namespace
+}  // namespace hiss::ggml
+
+extern "C" void* ggml_backend_init() {
+  static void* const registry = hiss::ggml::load(__builtin_return_address(0));
+  return registry;
+}
+
+// For comparisons in one process, not part of ggml's interface. 0: there is no hook to switch.
+extern "C" int hiss_ggml_set_enabled(int enabled) {
+  return hiss::ggml::set_cpu_hook_enabled(enabled != 0) ? 1 : 0;
+}
