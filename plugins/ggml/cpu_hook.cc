@@ -12,6 +12,7 @@ namespace hiss::ggml {
 namespace {
 
 std::atomic<bool> enabled_now{true};
+std::atomic<int64_t> nodes_computed{0};
 bool installed = false;
 
 // ggml calls both functions on every thread of its team.
@@ -39,6 +40,7 @@ class SsmTraits final : public TensorTraits {
     const Status status = compute(host_, options_, node, launch);
     // Every thread decides alike, so that ggml's own code runs on all of them or on none.
     if (!status.ok() && params->ith == 0) log_.say(status.message() + "; left to ggml");
+    if (status.ok() && params->ith == 0) nodes_computed.fetch_add(1, std::memory_order_relaxed);
     return status.ok();
   }
 
@@ -80,6 +82,8 @@ bool set_cpu_hook_enabled(bool enabled) {
   enabled_now = enabled;
   return installed;
 }
+
+int64_t nodes_computed_in_hook() { return nodes_computed; }
 
 bool install_cpu_hook(const Host& host, const Options& options, Log& log) {
   if (host.extra_buffer_types == nullptr) return false;

@@ -18,5 +18,7 @@ bool install_cpu_hook(const Host& host, const Options& options, Log& log);
 // Lets ggml's own code run, or hiss's again: to compare the two in one process. False: the hook is
 // not installed.
 bool set_cpu_hook_enabled(bool enabled);
+// Nodes that hiss has computed since the hook was installed.
+int64_t nodes_computed_in_hook();
 
 }  // namespace hiss::ggml

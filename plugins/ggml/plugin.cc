@@ -52,7 +52,9 @@ extern "C" void* ggml_backend_init() {
   return registry;
 }
 
-// For comparisons in one process, not part of ggml's interface. 0: there is no hook to switch.
+// For comparisons in one process, not part of ggml's interface.
+extern "C" int64_t hiss_ggml_nodes_computed() { return hiss::ggml::nodes_computed_in_hook(); }
+// 0: there is no hook to switch.
 extern "C" int hiss_ggml_set_enabled(int enabled) {
   return hiss::ggml::set_cpu_hook_enabled(enabled != 0) ? 1 : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "compare_nodes.h"
 
@@ -52,7 +53,9 @@ Result<Comparison> Comparison::load(const std::string& ggml_folder, const std::s
   if (c.ggml_.load_backend(plugin.c_str()) == nullptr)
     return Unsupported("ggml did not take " + plugin);
   c.set_enabled_ = reinterpret_cast<int (*)(int)>(dlsym(library, "hiss_ggml_set_enabled"));
-  if (c.set_enabled_ == nullptr) return Unsupported(plugin + " is no plugin of hiss");
+  c.nodes_computed_ = reinterpret_cast<int64_t (*)()>(dlsym(library, "hiss_ggml_nodes_computed"));
+  if (c.set_enabled_ == nullptr || c.nodes_computed_ == nullptr)
+    return Unsupported(plugin + " is no plugin of hiss");
   if (c.set_enabled_(1) == 0)
     return Unsupported(
         "the plugin is not inside this ggml's CPU backend: there is nothing to switch");
@@ -72,8 +75,11 @@ Result<Comparison::Row> Comparison::compare(const NodeProblem& problem, int thre
     computed = node.compute();
     const std::vector<float> reference = computed ? node.output() : std::vector<float>();
     set_enabled_(1);
+    const int64_t before = nodes_computed_();
     computed = computed && node.compute();
-    if (computed) row.nmse = nmse(node.output(), reference);
+    const bool by_hiss = nodes_computed_() == before + 1;
+    if (computed)
+      row.nmse = by_hiss ? nmse(node.output(), reference) : std::numeric_limits<double>::infinity();
     std::vector<double> ggml_ms, hiss_ms;
     for (int i = 0; computed && i < runs; ++i) {
       set_enabled_(0);

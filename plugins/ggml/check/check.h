@@ -28,7 +28,7 @@ class Comparison {
     std::optional<Times> times;
   };
   // Computes the node with ggml, then with hiss. runs: how often each is timed; 0: not at all.
-  // kInternal: ggml could not run the graph.
+  // kInternal: ggml could not run the graph. A node that hiss left to ggml has an infinite nmse.
   Result<Row> compare(const NodeProblem& problem, int threads, int runs) const;
 
   std::string ggml_version() const;
@@ -36,6 +36,7 @@ class Comparison {
  private:
   GgmlProgram ggml_;
   int (*set_enabled_)(int) = nullptr;
+  int64_t (*nodes_computed_)() = nullptr;
 };
 
 // A tenth of ggml's own limit for these operators, squared: what "right" means here.
