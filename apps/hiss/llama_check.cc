@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -39,6 +40,7 @@ std::string find_plugin(const std::string& asked) {
 }
 
 int run_llama_check(const Options& options) {
+  setenv("HISS_GGML", "min_tokens=1", 0);  // unless told otherwise: compare all there is
   const auto comparison = ggml::Comparison::load(options.folder, find_plugin(options.plugin));
   if (!comparison)
     return fail(comparison.error(), Subject::kInput,

@@ -12,7 +12,7 @@ for bin in "$folder"/*/bin; do
   [[ -e $bin/libggml.so ]] || continue
   found=$((found + 1))
   for threads in 1 3; do
-    HISS_GGML=log "$hiss" llama-check "$bin" --runs 0 --problems 400 --threads "$threads" --seed "$threads" \
+    HISS_GGML=log,min_tokens=1 "$hiss" llama-check "$bin" --runs 0 --problems 400 --threads "$threads" --seed "$threads" \
       >out.txt 2>err.txt || { cat out.txt err.txt; exit 1; }
     grep -q '400 random problems, .* 0 wrong$' out.txt
     grep -q 'route hook' err.txt
