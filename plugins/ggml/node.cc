@@ -158,11 +158,10 @@ Status call_update(const ScanNode& scan, int64_t first, int64_t count, Precision
   const bool as_one = scan.headdim == 1 && !scan.scalar_decay();
   const int64_t heads = as_one ? groups : scan.nheads;
   const int64_t rows_a_head = as_one ? scan.nheads / groups : scan.headdim;
-  // From a (…, nheads, headdim, rest) view; step: between rows of a head as they are counted here.
+  // Axes axis and axis + 1 become heads and their rows, as they are counted here.
   const auto split = [&](const TensorView& v, int axis, int64_t step_between_heads,
                          int64_t step_between_rows) {
     TensorView r = v;
-    r.rank = v.rank;
     r.shape[axis] = heads, r.shape[axis + 1] = rows_a_head;
     r.stride[axis] = step_between_heads, r.stride[axis + 1] = step_between_rows;
     return r;

@@ -39,7 +39,7 @@ class Comparison {
   int64_t (*nodes_computed_)() = nullptr;
 };
 
-// A tenth of ggml's own limit for these operators, squared: what "right" means here.
+// What "right" means here: a hundredth of the limit of ggml's own operator test for scans.
 inline constexpr double kNmseLimit = 2e-9;
 
 // SSM nodes of models, as prefill of 512 tokens and as decoding.
