@@ -13,6 +13,5 @@ model=$root/models/$name.safetensors
 json=$root/bench/results/quality-$(date +%F).json
 python3 "$root/training/export.py" "$checkpoint" "$model"
 python3 "$root/bench/quality/run.py" --voicebank "$voicebank" --heldout "$heldout" --json "$json" \
-  --hiss "${HISS:-$root/run hiss enhance {in} -o {out} --model $model --quiet}" ${BYPASS:+--bypass
-  "$model"}
+  --hiss "${HISS:-$root/run hiss enhance {in} -o {out} --model $model --quiet}" ${BYPASS:+--bypass "$model"}
 python3 "$root/training/card.py" "$checkpoint" "$model" --scores "$json" --logs "$@"

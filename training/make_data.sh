@@ -10,6 +10,6 @@ work=${1:?usage: make_data.sh WORK}
 "$here/get_sources.sh" "$work/src"
 python3 "$here/prepare_data.py" --src "$work/src" --out "$work/bank"
 python3 "$here/pack_data.py" --bank "$work/bank" --out "$work/pack"
-cc -O2 -static "$here/opus_decode.c" -I/usr/include/opus -lopusfile -lopus -logg -lm -o
-"$work/pack/a/opus_decode"
+cc -O2 -static "$here/opus_decode.c" -I/usr/include/opus -lopusfile -lopus -logg -lm \
+  -o "$work/pack/a/opus_decode"
 cp "$work/pack/a/opus_decode" "$work/pack/b/"
