@@ -2,7 +2,7 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 # make_data.sh WORK: from nothing to what the GPU machine needs: WORK/src, WORK/bank and
 # WORK/pack/{a,b}, with the
-# decoder in both halves. About 15 minutes on two cores. Needs ffmpeg, libopusfile-dev, numpy,
+# decoder in both halves. About 20 minutes on two cores. Needs ffmpeg, libopusfile-dev, numpy,
 # scipy, soundfile, torch.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
