@@ -40,7 +40,9 @@ nlohmann::ordered_json to_json(const Row& row) {
                                  {"peer_median_ms", nullptr},
                                  {"ratio", nullptr},
                                  {"error", row.error},
-                                 {"apart_ms", nullptr}};
+                                 {"apart_ms", nullptr},
+                                 {"updates", row.work.updates},
+                                 {"bytes", row.work.bytes}};
   if (row.apart_ms > 0) json["apart_ms"] = row.apart_ms;
   if (!row.peer.empty()) {
     json["peer"] = row.peer;
