@@ -19,7 +19,7 @@
 // SSM_CONV: src = sx [W-1+T,C,S], weight [W,C]. Output [C,T,S].
 namespace hiss::ggml {
 
-// An SSM node of shapes and types as ggml makes them, with at least options.min_tokens tokens.
+// An SSM node of shapes and types as ggml makes them, long enough for options.min_tokens.
 bool takes(const Host& host, const Options& options, const Tensor* node);
 
 // Workspace that compute() needs. Reads no data: ggml asks before there is any.
