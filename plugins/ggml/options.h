@@ -12,6 +12,7 @@
 namespace hiss::ggml {
 
 enum class Route : uint8_t { kAuto, kHook, kDevice };
+enum class CudaRoute : uint8_t { kHook, kDevice, kOff };
 
 // The environment variable HISS_GGML: words separated by commas, read once when ggml loads the
 // plugin. Empty or unset: these defaults.
@@ -23,6 +24,9 @@ struct Options {
   int64_t min_tokens = 2;
   Precision precision = Precision::kStandard;  // precision=standard|strict|fast
   Route route = Route::kAuto;                  // route=hook|device
+  CudaRoute cuda = CudaRoute::kHook;           // cuda=hook|device|off
+  // cuda_min_tokens=N: leave shorter scans that ggml's CUDA device can do to it.
+  int64_t cuda_min_tokens = 64;
 };
 
 // kInvalidArgument names the word and lists the valid ones.

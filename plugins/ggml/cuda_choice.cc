@@ -1,0 +1,20 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda_choice.h"
+
+#include "node.h"
+
+namespace hiss::ggml {
+
+bool takes_on_cuda(const Host& host, const Options& options, const Tensor* node, bool ggml_can,
+                   const Machine& machine) {
+  Options any_length = options;
+  any_length.min_tokens = 1;
+  if (!takes(host, any_length, node)) return false;
+  if (ggml_can && (node->op != host.op_ssm_scan || node->src[1]->ne[2] < options.cuda_min_tokens))
+    return false;
+  return supported(host, options, node, {.device = hiss::Device::kCuda, .machine = &machine}).ok();
+}
+
+}  // namespace hiss::ggml
