@@ -3,6 +3,7 @@
 
 #include "cuda_hook.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "cuda_choice.h"
 #include "cuda_lane.h"
 #include "cuda_node.h"
+#include "cuda_route.h"
 #include "graph_pieces.h"
 
 namespace hiss::ggml {
@@ -35,6 +37,8 @@ struct HookedBackend {
 
 // Elements of both stay where they are; a backend is used by one thread at a time.
 std::mutex mutex;
+std::atomic<bool> enabled_now{true};
+std::atomic<int64_t> nodes_computed{0};
 std::map<Device*, HookedDevice> devices;
 std::map<Backend*, HookedBackend> backends;
 
@@ -49,7 +53,8 @@ HookedBackend& hooked(Backend* backend) {
 
 bool ours(const HookedDevice& d, Device* device, const Tensor* node) {
   const bool ssm = node->op == d.host.op_ssm_scan || node->op == d.host.op_ssm_conv;
-  return ssm && takes_on_cuda(d.host, d.options, node, d.supports_op(device, node), *d.machine);
+  return ssm && enabled_now.load(std::memory_order_relaxed) &&
+         takes_on_cuda(d.host, d.options, node, d.supports_op(device, node), *d.machine);
 }
 
 bool supports_op(Device* device, const Tensor* node) {
@@ -88,6 +93,7 @@ int graph_compute(Backend* backend, Graph* graph) {
       [&](int i) {
         const Status status = launch_in_turn(b, backend, d.host.graph_node(graph, i));
         if (!status.ok()) d.log->say(status.message());
+        if (status.ok()) nodes_computed.fetch_add(1, std::memory_order_relaxed);
         return status.ok() ? kStatusSuccess : kStatusFailed;
       });
 }
@@ -121,6 +127,14 @@ Backend* init_backend(Device* device, const char* params) {
 }
 
 }  // namespace
+
+bool set_cuda_hook_enabled(bool enabled) {
+  enabled_now = enabled;
+  const std::lock_guard lock(mutex);
+  return !devices.empty();
+}
+
+int64_t nodes_computed_in_cuda_hook() { return nodes_computed; }
 
 void hook_cuda_device(const Host& host, const Options& options, Log& log, Device* device,
                       const Machine& machine) {

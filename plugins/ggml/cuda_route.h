@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,9 @@ struct CudaRouteTaken {
 // Takes the way that options.cuda names, as far as this ggml and this computer have it.
 CudaRouteTaken take_cuda_route(const Host& host, const Options& options, Log& log,
                                Registry* registry);
+
+// For comparisons: lets ggml's CUDA devices be as they were, or not. False: none has been hooked.
+bool set_cuda_hook_enabled(bool enabled);
+int64_t nodes_computed_in_cuda_hook();
 
 }  // namespace hiss::ggml

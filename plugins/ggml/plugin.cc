@@ -10,6 +10,7 @@
 #include "cpu_hook.h"
 #include "cuda_route.h"
 #include "hiss/version.h"
+#include "plugin_interface.h"
 
 namespace hiss::ggml {
 namespace {
@@ -57,9 +58,11 @@ extern "C" void* ggml_backend_init() {
   return registry;
 }
 
-// For comparisons in one process, not part of ggml's interface.
-extern "C" int64_t hiss_ggml_nodes_computed() { return hiss::ggml::nodes_computed_in_hook(); }
-// 0: there is no hook to switch.
+extern "C" int64_t hiss_ggml_nodes_computed() {
+  return hiss::ggml::nodes_computed_in_hook() + hiss::ggml::nodes_computed_in_cuda_hook();
+}
 extern "C" int hiss_ggml_set_enabled(int enabled) {
-  return hiss::ggml::set_cpu_hook_enabled(enabled != 0) ? 1 : 0;
+  using namespace hiss::ggml;
+  return (set_cpu_hook_enabled(enabled != 0) ? kCpuHook : 0) |
+         (set_cuda_hook_enabled(enabled != 0) ? kCudaHook : 0);
 }

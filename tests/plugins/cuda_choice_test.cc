@@ -143,6 +143,12 @@ TEST_F(CudaChoice, ConvolutionsAreTakenOnlyWhereGgmlDeclines) {
   EXPECT_TRUE(takes(ConvNode(4, 100, 1).node, false));
 }
 
+TEST_F(CudaChoice, ConvolutionsOfWidthsThatGgmlMayLackAreTaken) {
+  EXPECT_FALSE(takes(ConvNode(3, 3328, 512).node, true));
+  for (const int64_t width : {1, 2, 5, 9, 15, 16})
+    EXPECT_TRUE(takes(ConvNode(width, 3328, 512).node, true)) << width;
+}
+
 TEST_F(CudaChoice, WhatHissHasNoKernelForStaysWhereItWas) {
   EXPECT_FALSE(takes_scan({.dstate = 1000}, false));
   machine.cuda_sm = 75;
