@@ -98,8 +98,7 @@ Backend* init_backend(Device* device, const char*) {
 Device* make_accel_device(const Host& host, Log& log, Registry* registry, std::string name,
                           std::unique_ptr<AccelMemory> memory) {
   static std::vector<std::unique_ptr<AccelDevice>> devices;
-  devices.push_back(
-      std::make_unique<AccelDevice>(host, &log, std::move(name), std::move(memory), Device{}));
+  devices.emplace_back(new AccelDevice{host, &log, std::move(name), std::move(memory), Device{}});
   Device& device = devices.back()->device;
   device.get_name = device_name, device.get_description = device_description;
   device.get_memory = device_memory, device.get_type = device_type;

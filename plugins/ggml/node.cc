@@ -232,12 +232,6 @@ Args placed(Args a, const Place& place) {
   return a;
 }
 
-template <class Op>
-Result<const Kernel<Op>*> kernel_for(const typename Op::Args& args, const Place& place) {
-  HISS_RETURN_IF_ERROR(Op::check(args));
-  return select<Op>(Op::describe(args), machine_of(place));
-}
-
 // The operator that arguments are of.
 template <class Args>
 struct OperatorOf;
@@ -257,6 +251,13 @@ template <>
 struct OperatorOf<SsdChunkScan::Args> {
   using Type = SsdChunkScan;
 };
+
+// Asks nothing of the data: some of what check() wants may not be there yet.
+template <class Args>
+auto kernel_for(const Args& args, const Place& place) {
+  using Op = typename OperatorOf<Args>::Type;
+  return select<Op>(Op::describe(args), machine_of(place));
+}
 
 bool is(const Tensor* t, int type) { return t != nullptr && t->type == type; }
 
@@ -284,10 +285,7 @@ TokenRange rollback_tokens(const Tensor* scan) {
 
 Status supported(const Host& host, const Options& options, const Tensor* node, const Place& place) {
   return for_each_problem(host, options, node, Data::kNotYet, place,
-                          [&]<class Args>(const Args& args) -> Status {
-                            using Op = typename OperatorOf<Args>::Type;
-                            return select<Op>(Op::describe(args), machine_of(place)).error();
-                          });
+                          [&](const auto& args) { return kernel_for(args, place).error(); });
 }
 
 bool takes(const Host& host, const Options& options, const Tensor* node) {
@@ -310,7 +308,7 @@ size_t workspace_bytes(const Host& host, const Options& options, const Tensor* n
   const auto ask = [&]<class Args>(const Args& args) -> Status {
     using Op = typename OperatorOf<Args>::Type;
     const Args at = placed(args, place);
-    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for<Op>(at, place));
+    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for(at, place));
     if (kernel->workspace_bytes != nullptr)
       most = std::max(most, kernel->workspace_bytes(Op::describe(at), machine_of(place)));
     return {};
@@ -330,7 +328,8 @@ Status compute(const Host& host, const Options& options, const Tensor* node, con
   return for_each_problem(
       host, options, node, Data::kPresent, place, [&]<class Args>(const Args& args) -> Status {
         using Op = typename OperatorOf<Args>::Type;
-        HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for<Op>(args, place));
+        HISS_RETURN_IF_ERROR(Op::check(args));
+        HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for(args, place));
         return kernel->run(args, launch);
       });
 }
@@ -338,9 +337,8 @@ Status compute(const Host& host, const Options& options, const Tensor* node, con
 std::string describe_choice(const Host& host, const Options& options, const Tensor* node,
                             const Place& place) {
   std::string text, kernel;
-  const auto name = [&]<class Args>(const Args& args) -> Status {
-    using Op = typename OperatorOf<Args>::Type;
-    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* chosen, kernel_for<Op>(placed(args, place), place));
+  const auto name = [&](const auto& args) -> Status {
+    HISS_ASSIGN_OR_RETURN(const auto* chosen, kernel_for(placed(args, place), place));
     kernel = chosen->name;
     return {};
   };

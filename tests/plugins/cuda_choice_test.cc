@@ -9,6 +9,8 @@
 
 #include <array>
 
+#include "ggml/node.h"
+
 namespace hiss::ggml {
 namespace {
 
@@ -135,6 +137,17 @@ TEST_F(CudaChoice, RollbackIsTakenAsFarAsItGoes) {
   EXPECT_TRUE(takes_scan({.dstate = 64, .tokens = 8, .slots = 4}, false));
   EXPECT_TRUE(takes_scan({.dstate = 64, .tokens = 100, .slots = 64}, false));
   EXPECT_FALSE(takes_scan({.dstate = 64, .tokens = 100, .slots = 65}, false));
+}
+
+TEST_F(CudaChoice, WorkspaceIsKnownBeforeTheListOfRollbackTokens) {
+  const ScanNode plain({.tokens = 512}), rollback({.tokens = 512, .slots = 4});
+  const Place place{.device = hiss::Device::kCuda, .machine = &machine, .rollback_tokens = nullptr};
+  EXPECT_GT(workspace_bytes(host(), options, &plain.node, place), 0);
+  EXPECT_GE(workspace_bytes(host(), options, &rollback.node, place),
+            workspace_bytes(host(), options, &plain.node, place));
+  EXPECT_EQ(rollback_tokens(&rollback.node).first, 508);
+  EXPECT_EQ(rollback_tokens(&rollback.node).count, 3);
+  EXPECT_EQ(rollback_tokens(&plain.node).count, 0);
 }
 
 TEST_F(CudaChoice, ConvolutionsAreTakenOnlyWhereGgmlDeclines) {
