@@ -71,6 +71,13 @@ int graph_compute(Backend* backend, Graph* graph) {
   return status.ok() ? kStatusSuccess : kStatusFailed;
 }
 
+template <bool kAsyncCopies2d>
+void synchronize(Backend* backend) {
+  State& state = state_of<kAsyncCopies2d>(backend);
+  const Status status = state.runner->wait();
+  if (!status.ok()) state.device->log->say(status.message());
+}
+
 char guid[16] = {'h', 'i', 's', 's', '-', 's', 's', 'm', '-', 'a', 'c', 'c', 'e', 'l', '-', '1'};
 
 template <bool kAsyncCopies2d>
@@ -81,6 +88,7 @@ Backend* fill(State* state, Device* device) {
   functions_of(backend).free = free_backend<kAsyncCopies2d>;
   BackendEnd& end = end_of(backend, kAsyncCopies2d);
   end.functions.graph_compute = graph_compute<kAsyncCopies2d>;
+  end.functions.synchronize = synchronize<kAsyncCopies2d>;
   end.device = device, end.context = state;
   return backend;
 }

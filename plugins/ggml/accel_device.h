@@ -20,6 +20,9 @@ class AccelRunner {
   // Nodes that the memory takes, in order. Returns when they are computed: not every ggml waits for
   // a backend before it lets the next one read.
   virtual Status run(std::span<const Tensor* const> nodes) = 0;
+  // Returns when nobody works in the memory any more, ggml's own device included: ggml asks before
+  // it copies something to a place that a node of that device may still read.
+  virtual Status wait() { return {}; }
 };
 
 // The memory that an accelerator device works in: that of one of ggml's own devices.

@@ -42,10 +42,10 @@ CudaRouteTaken take_cuda_route(const Host& host, const Options& options, Log& lo
     return {devices_text("hook", cuda.size()), {}};
   }
   CudaRouteTaken taken{devices_text("device", cuda.size()), {}};
-  for (Device* device : cuda)
-    taken.devices.push_back(make_accel_device(host, log, registry,
-                                              std::string("HISS-") + device->get_name(device),
-                                              cuda_memory(host, options, log, device)));
+  for (size_t i = 0; i < cuda.size(); ++i)
+    taken.devices.push_back(
+        make_accel_device(host, log, registry, std::string("HISS-") + cuda[i]->get_name(cuda[i]),
+                          cuda_memory(host, options, log, cuda[i], static_cast<int>(i))));
   return taken;
 }
 

@@ -226,9 +226,7 @@ Args placed(Args a, const Place& place) {
   if constexpr (requires { a.checkpoint_tokens; }) {
     if (a.checkpoint_tokens.rank > 0) a.checkpoint_tokens.data = place.rollback_tokens;
   }
-  if constexpr (requires { a.initial_states.data == a.state.data; }) {
-    if (a.initial_states.data == a.state.data) a.initial_states = {};  // the slots are
-  }
+  if constexpr (requires { a.state; }) a.initial_states = {};  // they are in the slots
   return a;
 }
 

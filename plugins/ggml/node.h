@@ -25,7 +25,7 @@ struct Place {
   hiss::Device device = hiss::Device::kCpu;
   const Machine* machine = nullptr;  // nullptr: this computer
   // kCuda: memory of the device that holds what rollback_tokens() says. ids cannot be read there:
-  // sequence q starts from row q of s, which may be row q of slot 0 of the output itself.
+  // compute() wants s to be slot 0 of the output itself, where sequence q starts from row q.
   const int64_t* rollback_tokens = nullptr;
 };
 

@@ -14,9 +14,11 @@ Status refuse(std::string_view word, const char* want) {
   return InvalidArgument("HISS_GGML: got \"" + std::string(word) + "\"; want " + want);
 }
 
-bool parse_count(std::string_view text, int64_t& count) {
+std::optional<int64_t> parse_count(std::string_view text) {
+  int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return error == std::errc() && end == text.data() + text.size() && count >= 1;
+  if (error != std::errc() || end != text.data() + text.size() || count < 1) return std::nullopt;
+  return count;
 }
 
 Status parse_word(std::string_view word, Options& options) {
@@ -27,12 +29,12 @@ Status parse_word(std::string_view word, Options& options) {
     if (name == "off") return options.enabled = false, Status();
     if (name == "log") return options.log = true, Status();
   } else if (name == "min_tokens") {
-    if (!parse_count(value, options.min_tokens))
-      return refuse(word, "min_tokens=N with N from 1 up");
-    return {};
+    const auto count = parse_count(value);
+    if (!count) return refuse(word, "min_tokens=N with N from 1 up");
+    return options.min_tokens = *count, Status();
   } else if (name == "cuda_min_tokens") {
-    if (!parse_count(value, options.cuda_min_tokens))
-      return refuse(word, "cuda_min_tokens=N with N from 1 up");
+    options.cuda_min_tokens = parse_count(value);
+    if (!options.cuda_min_tokens) return refuse(word, "cuda_min_tokens=N with N from 1 up");
     return {};
   } else if (name == "cuda") {
     if (value == "hook") return options.cuda = CudaRoute::kHook, Status();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "hiss/kernel.h"
@@ -25,8 +26,9 @@ struct Options {
   Precision precision = Precision::kStandard;  // precision=standard|strict|fast
   Route route = Route::kAuto;                  // route=hook|device
   CudaRoute cuda = CudaRoute::kHook;           // cuda=hook|device|off
-  // cuda_min_tokens=N: leave shorter scans that ggml's CUDA device can do to it.
-  int64_t cuda_min_tokens = 64;
+  // cuda_min_tokens=N: take from ggml's CUDA device the scans of N tokens or more that it can do
+  // too. Unset: those that are faster (cuda_choice.h).
+  std::optional<int64_t> cuda_min_tokens;
 };
 
 // kInvalidArgument names the word and lists the valid ones.

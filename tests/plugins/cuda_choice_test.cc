@@ -120,11 +120,32 @@ TEST_F(CudaChoice, WhatGgmlDeclinesIsTakenAtEveryLength) {
 
 TEST_F(CudaChoice, WhatGgmlCanIsTakenFromTheSetLengthOn) {
   EXPECT_FALSE(takes_scan({.tokens = 1}, true));
-  EXPECT_FALSE(takes_scan({.tokens = options.cuda_min_tokens - 1}, true));
-  EXPECT_TRUE(takes_scan({.tokens = options.cuda_min_tokens}, true));
+  EXPECT_FALSE(takes_scan({.tokens = 63}, true));
+  EXPECT_TRUE(takes_scan({.tokens = 64}, true));
   options.cuda_min_tokens = 5;
   EXPECT_FALSE(takes_scan({.tokens = 4}, true));
   EXPECT_TRUE(takes_scan({.tokens = 5}, true));
+}
+
+TEST_F(CudaChoice, LongScansOf256StatesAreLeftToGgmlWhereItCan) {
+  EXPECT_TRUE(takes_scan({.dstate = 256, .headdim = 128, .nheads = 24, .tokens = 128}, true));
+  EXPECT_FALSE(takes_scan({.dstate = 256, .headdim = 128, .nheads = 24, .tokens = 129}, true));
+  EXPECT_TRUE(takes_scan({.dstate = 256, .headdim = 17, .nheads = 24, .tokens = 512}, false));
+  options.cuda_min_tokens = 64;
+  EXPECT_TRUE(takes_scan({.dstate = 256, .headdim = 128, .nheads = 24, .tokens = 512}, true));
+}
+
+// ggml asks before it has given the tensors memory, and the hook again when it computes them.
+TEST_F(CudaChoice, WhereTheTensorsLieDoesNotMatter) {
+  for (const int64_t tokens : {1, 2, 3, 512}) {
+    ScanNode scan({.dstate = 64, .tokens = tokens, .sequences = 2});
+    EXPECT_TRUE(takes(scan.node, false)) << tokens;
+    for (size_t i = 0; i < scan.sources.size(); ++i)
+      scan.sources[i].data = reinterpret_cast<void*>((i + 1) << 32);
+    EXPECT_TRUE(takes(scan.node, false)) << tokens;
+    scan.node.data = reinterpret_cast<void*>(uintptr_t{9} << 32);
+    EXPECT_TRUE(takes(scan.node, false)) << tokens;
+  }
 }
 
 TEST_F(CudaChoice, TheCpusLeastLengthIsNotCudas) {

@@ -20,7 +20,7 @@ TEST(PluginOptions, NothingSaidMeansTheDefaults) {
   EXPECT_EQ(o->precision, Precision::kStandard);
   EXPECT_EQ(o->route, Route::kAuto);
   EXPECT_EQ(o->cuda, CudaRoute::kHook);
-  EXPECT_EQ(o->cuda_min_tokens, 64);
+  EXPECT_FALSE(o->cuda_min_tokens);
 }
 
 TEST(PluginOptions, EachWordSetsItsOption) {

@@ -113,7 +113,7 @@ Result<Comparison::Row> Comparison::compare(const NodeProblem& problem, int thre
   computed = computed && node.supported() && node.compute();
   if (!computed) return Internal(row.problem + ": ggml could not run it");
   const bool by_hiss = nodes_computed_() == before + 1;
-  row.left_to_device = !by_hiss && device_ != kCpu && problem.conv;
+  row.left_to_device = !by_hiss && device_ != kCpu && ggml_can;
   row.nmse = by_hiss || row.left_to_device ? nmse(node.output(), reference)
                                            : std::numeric_limits<double>::infinity();
   const int times = device_ == kCpu ? 1 : kTimesOnADevice;

@@ -28,12 +28,12 @@ class Comparison {
   struct Row {
     std::string problem;
     double nmse = 0;              // of hiss against ggml
-    bool left_to_device = false;  // a convolution that is ggml's own on a CUDA device
+    bool left_to_device = false;  // by choice, on a device that is not the CPU's
     std::optional<Times> times;
   };
   // Computes the node with ggml on the CPU, then with hiss on the device. runs: how often each is
   // timed on the device, 0: not at all. kInternal: ggml could not run the graph. A node that hiss
-  // left to ggml has an infinite nmse, but for those convolutions.
+  // left to ggml on the CPU has an infinite nmse.
   Result<Row> compare(const NodeProblem& problem, int threads, int runs) const;
 
   std::string ggml_version() const;
