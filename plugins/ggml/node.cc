@@ -273,6 +273,11 @@ Status for_each_problem(const Host& host, const Options& options, const Tensor* 
   return {};
 }
 
+bool is_long_enough(const Options& options, int64_t tokens, bool decay_of_each_state) {
+  if (options.min_tokens > 0) return tokens >= options.min_tokens;
+  return decay_of_each_state || tokens > 1;
+}
+
 }  // namespace
 
 TokenRange rollback_tokens(const Tensor* scan) {
@@ -289,15 +294,15 @@ Status supported(const Host& host, const Options& options, const Tensor* node, c
 bool takes(const Host& host, const Options& options, const Tensor* node) {
   if (node->op == host.op_ssm_conv) {
     return is(node->src[0], kTypeF32) && is(node->src[1], kTypeF32) &&
-           node->ne[1] >= options.min_tokens;
+           is_long_enough(options, node->ne[1], false);
   }
   if (node->op != host.op_ssm_scan) return false;
   for (int i = 0; i < 6; ++i)
     if (!is(node->src[i], kTypeF32)) return false;
   if (!is(node->src[6], kTypeI32)) return false;
   const ScanNode scan(node, Data::kNotYet);
-  return scan.tokens >= options.min_tokens && scan.slots <= Rollback::kMost &&
-         (scan.slots == 1 || scan.scalar_decay());
+  return is_long_enough(options, scan.tokens, !scan.scalar_decay()) &&
+         scan.slots <= Rollback::kMost && (scan.slots == 1 || scan.scalar_decay());
 }
 
 size_t workspace_bytes(const Host& host, const Options& options, const Tensor* node,

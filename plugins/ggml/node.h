@@ -29,7 +29,7 @@ struct Place {
   const int64_t* rollback_tokens = nullptr;
 };
 
-// An SSM node of shapes and types as ggml makes them, with at least options.min_tokens tokens.
+// An SSM node of shapes and types as ggml makes them, long enough for options.min_tokens.
 bool takes(const Host& host, const Options& options, const Tensor* node);
 
 // Whether a kernel of hiss takes every problem that the node becomes at this place. Reads no data.

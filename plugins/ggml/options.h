@@ -20,9 +20,9 @@ enum class CudaRoute : uint8_t { kHook, kDevice, kOff };
 struct Options {
   bool enabled = true;  // off
   bool log = false;     // log
-  // min_tokens=N: leave shorter sequences to ggml. Its decoding of Mamba-2 and of the convolution
-  // is as fast as ours or faster.
-  int64_t min_tokens = 2;
+  // min_tokens=N: leave shorter sequences to ggml. 0, where nothing is said: those whose single
+  // tokens ggml decodes as fast as we do, or faster; that is all but scans with one decay a state.
+  int64_t min_tokens = 0;
   Precision precision = Precision::kStandard;  // precision=standard|strict|fast
   Route route = Route::kAuto;                  // route=hook|device
   CudaRoute cuda = CudaRoute::kHook;           // cuda=hook|device|off

@@ -16,7 +16,7 @@ TEST(PluginOptions, NothingSaidMeansTheDefaults) {
   ASSERT_TRUE(o);
   EXPECT_TRUE(o->enabled);
   EXPECT_FALSE(o->log);
-  EXPECT_EQ(o->min_tokens, 2);
+  EXPECT_EQ(o->min_tokens, 0);
   EXPECT_EQ(o->precision, Precision::kStandard);
   EXPECT_EQ(o->route, Route::kAuto);
   EXPECT_EQ(o->cuda, CudaRoute::kHook);
