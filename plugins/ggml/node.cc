@@ -259,6 +259,11 @@ auto kernel_for(const Args& args, const Place& place) {
 
 bool is(const Tensor* t, int type) { return t != nullptr && t->type == type; }
 
+bool is_long_enough(const Options& options, int64_t tokens, bool decay_of_each_state) {
+  if (options.min_tokens > 0) return tokens >= options.min_tokens;
+  return decay_of_each_state || tokens > 1;
+}
+
 // Calls f with the arguments of each problem that the node becomes, wherever its tensors are.
 template <class F>
 Status for_each_problem(const Host& host, const Options& options, const Tensor* node, Data data,
@@ -271,11 +276,6 @@ Status for_each_problem(const Host& host, const Options& options, const Tensor* 
   for (int64_t i = 0; i < scan.sequences; ++i)
     HISS_RETURN_IF_ERROR(call_scan(scan, i, 1, options.precision, call));
   return {};
-}
-
-bool is_long_enough(const Options& options, int64_t tokens, bool decay_of_each_state) {
-  if (options.min_tokens > 0) return tokens >= options.min_tokens;
-  return decay_of_each_state || tokens > 1;
 }
 
 }  // namespace
