@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/selective_scan/place.cuh"
 #include "cuda/selective_scan/shape.cuh"
 #include "cuda/selective_scan/step.cuh"
@@ -12,11 +14,10 @@ namespace hiss::cuda::selective_scan {
 // What one thread does with the elements of u, dt, z and y: it copies its chunks of a tile to
 // shared memory, makes delta and delta * u of them before the scan, and y after it. It reads no
 // chunk but its own, so a copy needs no barrier. `left`: tokens of the tile that exist.
-template <class T, class S, Access kAccess, bool kOutput>
+template <class T, class S, Access kAccess, bool kWhole, bool kOutput>
 class Elements {
  public:
   static constexpr bool kAlongTime = kAccess == Access::kAlongTime;
-  static constexpr int kWidth = kAccess == Access::kSingly ? 1 : kWidest<T>;
 
   __device__ Elements(const ScanArgs& p, const Place& place)
       : p_(p), full_(place.channels == S::kBlockChannels) {
@@ -25,10 +26,9 @@ class Elements {
     const int channel = kAlongTime ? slow : fast, token = kAlongTime ? fast : slow;
     token_ = kept(slow < kSlow && channel < place.channels ? token : kNever);
     channels_left_ = place.channels - channel;
-    staged_ = kept(S::stages_at(kAccess) + static_cast<int>(tid) * kWidth * kSize);
-    constants_ = kept(S::constants_at(kAccess) + 4 * channel);
+    staged_ = kept(S::stages_at(kWhole, kSize) + static_cast<int>(tid) * kWidth * kSize);
+    constants_ = kept(S::constants_at(kWhole, kSize) + 4 * channel);
     step_ = kept(4 * (token * S::kStepRow + S::step_at(channel)));
-    sum_ = kept(S::kSumsAt + 4 * (token * S::sum_row(kAccess) + channel));
     u_ = cursor(p.u, place, token, channel), dt_ = cursor(p.dt, place, token, channel);
     z_ = cursor(p.z, place, token, channel), y_ = cursor(p.y, place, token, channel);
   }
@@ -43,9 +43,9 @@ class Elements {
 
   // delta and delta * u. Beyond the sequence and the block's channels delta is 0, which leaves a
   // state as it is.
-  __device__ void take_steps(int stage, int left, int half) const {
+  __device__ void take_steps(int stage, int left) const {
     if (!has_chunk()) return;
-    const int from = staged_ + stage * kStageBytes, to = step_ + half * S::kStepBytes;
+    const int from = staged_ + stage * kStageBytes;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       const T* chunk = shared_at<T>(from + i * kChunkBytes);
@@ -71,33 +71,37 @@ class Elements {
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) u[e] *= delta[e];
       float* steps =
-          shared_at<float>(to + 4 * i * (kTokenBy * S::kStepRow + S::step_at(kChannelBy)));
+          shared_at<float>(step_ + kStepChunk * i);
       if constexpr (kAccess == Access::kAlongChannels) {
 #pragma unroll
-        for (int e = 0; e < kWidth; e += 4) store_four(delta + e, u + e, steps + S::step_at(e));
+        for (int e = 0; e < kWidth; e += 2) store_two(delta + e, u + e, steps + S::step_at(e));
       } else {
 #pragma unroll
         for (int e = 0; e < kWidth; ++e)
-          steps[e * S::kStepRow] = delta[e], steps[e * S::kStepRow + S::kStepGap] = u[e];
+          steps[e * S::kStepRow] = delta[e], steps[e * S::kStepRow + S::kChannels] = u[e];
       }
     }
   }
 
   // y, from the sums over the states. Tiles one after another.
-  __device__ void store_output(int stage, int left, int half) {
-    const int sum = sum_ + half * S::sum_bytes(kAccess);
+  __device__ void store_output(int stage, int left) {
     T* to = y_.at;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i, to += y_.chunk) {
       if (!exists(i, left)) continue;
       const T* from = shared_at<T>(staged_ + stage * kStageBytes + i * kChunkBytes);
-      const float* sums = shared_at<float>(sum + 4 * i * (kTokenBy * kSumRow + kChannelBy));
+      const float* sums = shared_at<float>(S::sums_at(kWhole) + step_ + kStepChunk * i);
       float v[kWidth];
       if constexpr (kAlongTime) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * kSumRow];
+        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * S::kStepRow];
+      } else if constexpr (kWidth > 1) {
+        float both[2 * kWidth];
+        read(sums, both);
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) v[e] = both[S::step_at(e)];
       } else {
-        read(sums, v);
+        v[0] = *sums;
       }
       if (p_.D != nullptr) {
         float u[kWidth], D[kConstants];
@@ -126,6 +130,12 @@ class Elements {
 
  private:
   static constexpr int kThreads = S::kThreads, kSize = static_cast<int>(sizeof(T));
+  // Vectors as wide as leave no thread without.
+  static constexpr int kWidth =
+      kAccess == Access::kSingly
+          ? 1
+          : std::min({kWidest<T>, S::kElements / kThreads,
+                      kAlongTime ? S::kTokens : S::kBlockChannels});
   // Chunks of a row and rows of a tile; what lies between two chunks of a thread.
   static constexpr bool kTimeRows = kAlongTime;
   static constexpr int kRow = (kTimeRows ? S::kTokens : S::kBlockChannels) / kWidth;
@@ -135,7 +145,9 @@ class Elements {
   static constexpr int kChunks = kSlow > kBy ? kSlow / kBy : 1;
   static constexpr int kTensorBytes = S::kElements * kSize, kStageBytes = 3 * kTensorBytes;
   static constexpr int kChunkBytes = kThreads * kWidth * kSize;
-  static constexpr int kSumRow = S::sum_row(kAccess);
+  static constexpr int kStepChunk = 4 * (kTokenBy * S::kStepRow + S::step_at(kChannelBy));
+  // A row shorter than a sector: other warps read the rest of it.
+  static constexpr bool kShared = kRow * kWidth * kSize < 32;
   static constexpr int kConstants = kAccess == Access::kAlongChannels ? kWidth : 1;
   static constexpr int kNever = 1 << 30;
   static_assert(kThreads % kRow == 0 && (kSlow % kBy == 0 || kBy % kSlow == 0));
@@ -174,26 +186,24 @@ class Elements {
       if (kAlongTime) real = min(real, max(left - token_ - i * kTokenBy, 0));
       T* chunk = shared_at<T>(to + i * kChunkBytes);
       if constexpr (kSize * kWidth >= 4)
-        copy_async<kSize * kWidth>(chunk, from, real * kSize, any);
+        copy_async<kSize * kWidth, kShared>(chunk, from, real * kSize, any);
       else if (any)
         *chunk = real > 0 ? *from : from_float<T>(0.0f);
     }
     v.at += v.tile;
   }
-  __device__ static void store_four(const float* d, const float* u, float* to) {
-    float4 a{d[0], d[1], d[2], d[3]}, b{u[0], u[1], u[2], u[3]};
+  // delta and delta * u of two channels beside each other.
+  __device__ static void store_two(const float* d, const float* u, float* to) {
     if constexpr (S::kChannels == 1)
-      a = {d[0], u[0], d[1], u[1]}, b = {d[2], u[2], d[3], u[3]};
-    else if constexpr (S::kChannels == 2)
-      a = {d[0], d[1], u[0], u[1]}, b = {d[2], d[3], u[2], u[3]};
-    *reinterpret_cast<float4*>(to) = a;
-    *reinterpret_cast<float4*>(to + (S::kChannels >= 4 ? S::kStepGap : 4)) = b;
+      *reinterpret_cast<float4*>(to) = {d[0], u[0], d[1], u[1]};
+    else
+      *reinterpret_cast<float4*>(to) = {d[0], d[1], u[0], u[1]};
   }
 
   const ScanArgs& p_;
   const bool full_;
   int token_, channels_left_;
-  int staged_, constants_, step_, sum_;  // bytes of shared memory: of the first chunk
+  int staged_, constants_, step_;  // bytes of shared memory: of the first chunk
   Cursor<const T> u_, dt_, z_;
   Cursor<T> y_;
 };

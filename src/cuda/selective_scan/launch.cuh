@@ -14,8 +14,8 @@ namespace hiss::cuda::selective_scan {
 
 // Blocks for many channels: least instructions a state. For few: more threads a channel, so that
 // every multiprocessor has warps, and one block each for the widths that occur.
-using ManyChannels = Shape<64, 2, 1, 8, 5, 2>;
-using FewChannels = Shape<16, 8, 1, 32, 3, 4>;
+using ManyChannels = Shape<16, 2, 1, 8, 2, 20, false>;
+using FewChannels = Shape<8, 4, 1, 16, 2, 8, true>;
 // Channels a multiprocessor from which on the former wins.
 inline constexpr int64_t kManyChannels = 160;
 
@@ -49,7 +49,7 @@ Status launch_scan(std::string_view name, ScanArgs args, cudaStream_t stream) {
   if (args.dim == 0 || nseq == 0 || segments == 0) return {};
   args.blocks_of_group = ceil_div(args.group_dim, S::kBlockChannels);
   const int64_t blocks = nseq * segments * args.blocks_of_group * (args.dim / args.group_dim);
-  constexpr int kBytes = S::shared_bytes(V::kAccess, sizeof(typename V::T));
+  constexpr int kBytes = S::shared_bytes(V::kWhole, sizeof(typename V::T));
   HISS_RETURN_IF_ERROR(allow_shared(name, scan<V>, kBytes));
   scan<V><<<static_cast<unsigned>(blocks), S::kThreads, kBytes, stream>>>(args);
   return launched(name);

@@ -11,7 +11,7 @@ namespace hiss::cuda::selective_scan {
 // B and C on their way to shared memory: what one thread copies and turns into floats, kWidth
 // states of one of the two, every kBy-th token of a tile. kVector: four states at once, dstate a
 // multiple of them. Rows are [2][kPassStates].
-template <class T, class S, Access kAccess, bool kVector>
+template <class T, class S, bool kWhole, bool kVector>
 class Rates {
  public:
   __device__ Rates(const ScanArgs& p, const Place& place) : dstate_(p.dstate) {
@@ -21,8 +21,8 @@ class Rates {
     state_ = at % kPassStates;
     const bool first = !kVector || state_ < p.dstate;
     token_ = kept(token < S::kTokens && first ? token : kNever);
-    staged_ = kept(S::rate_stages_at(kAccess, kSize) + tid * kWidth * kSize);
-    to_ = kept(2 * S::kStepBytes + 4 * (token * S::kRateRow + at));
+    staged_ = kept(S::rate_stages_at(kWhole, kSize) + tid * kWidth * kSize);
+    to_ = kept(S::rates_at(kWhole) + 4 * (token * S::kRateRow + at));
     const Strided<const void>& v = at >= kPassStates ? p.C : p.B;
     const int64_t by = v.token * place.forward;
     chunk_ = by * kBy, pass_ = v.channel * kPassStates;
@@ -44,25 +44,31 @@ class Rates {
       const bool real = token_ + i * kBy < left && exists;
       T* chunk = shared_at<T>(to + i * kChunkBytes);
       if constexpr (kSize * kWidth >= 4)
-        copy_async<kSize * kWidth>(chunk, from, real ? kSize * kWidth : 0, any);
+        copy_async<kSize * kWidth, true>(chunk, from, real ? kSize * kWidth : 0, any);
       else if (any)
         *chunk = real ? *from : from_float<T>(0.0f);
     }
   }
   __device__ void next_tile() { from_ += tile_; }
-  __device__ void take(int stage, int half) const {
-    const int from = staged_ + stage * kStageBytes, to = to_ + half * S::kRateBytes;
+  // Where those of a stage lie as float.
+  __device__ static int place(int stage) {
+    return kDirect ? S::rate_stages_at(kWhole, kSize) + stage * kStageBytes : S::rates_at(kWhole);
+  }
+  __device__ void take(int stage) const {
+    if constexpr (kDirect) return;
+    const int from = staged_ + stage * kStageBytes;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       if (kPartly && token_ + i * kBy >= S::kTokens) continue;
       float value[kWidth];
       load_pack<kWidth>(shared_at<T>(from + i * kChunkBytes), value);
-      store_pack<kWidth>(value, shared_at<float>(to + 4 * i * kBy * S::kRateRow));
+      store_pack<kWidth>(value, shared_at<float>(to_ + 4 * i * kBy * S::kRateRow));
     }
   }
 
  private:
   static constexpr int kWidth = kVector ? 4 : 1, kSize = static_cast<int>(sizeof(T));
+  static constexpr bool kDirect = kSize == 4;
   static constexpr int kRow = S::kRateRow / kWidth, kBy = S::kThreads / kRow;
   static constexpr int kCount = (S::kTokens + kBy - 1) / kBy;
   static constexpr bool kPartly = S::kTokens % kBy != 0;
