@@ -131,6 +131,12 @@ __device__ __forceinline__ void scan_tile(const ScanArgs& p, int pass, int step_
   }
 }
 
+template <class V>
+using ElementsOf = Elements<typename V::T, typename V::S, V::kAccess, V::kWhole, V::kOutput>;
+template <class V>
+using RatesOf = Rates<typename V::T, typename V::S, V::kWhole,
+                      V::kAccess == Access::kAlongChannels && V::kWhole>;
+
 // While a tile is scanned the next ones are on their way.
 template <class V>
 __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
@@ -149,8 +155,8 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
     const bool real = c < place.channels && from != nullptr;
     constants[i] = real ? from[(place.first + c) * (is_d ? p.D_channel : p.bias_channel)] : 0.0f;
   }
-  Elements<T, S, V::kAccess, V::kWhole, V::kOutput> elements(p, place);
-  Rates<T, S, V::kWhole, V::kAccess == Access::kAlongChannels && V::kWhole> rates(p, place);
+  ElementsOf<V> elements(p, place, tid);
+  RatesOf<V> rates(p, place, tid);
 
   const int passes =
       V::kWhole ? 1 : static_cast<int>(max((p.dstate + kPassStates - 1) / kPassStates, int64_t{1}));
@@ -158,9 +164,9 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
   ThreadStates<S> states;
   const int lane = tid % S::kLanes;
   const int step_at = kept(4 * S::step_at(states.channel));
-  const int sum_at = kept(S::sums_at(V::kWhole) +
-                          4 * (lane / S::kChannels * S::kStepRow +
-                               S::step_at(states.channel + lane % S::kChannels)));
+  const int sum_at =
+      kept(S::sums_at(V::kWhole) + 4 * (lane / S::kChannels * S::kStepRow +
+                                        S::step_at(states.channel + lane % S::kChannels)));
   float delta_sum[S::kChannels] = {};
   // Between passes: (blocks, passes, channels, states, threads).
   const auto carry = [&](int pass, bool store) {

@@ -14,14 +14,20 @@ namespace hiss::cuda::selective_scan {
 inline constexpr int kPassStates = 16;
 
 // How u, dt, z and y are moved: in vectors along channels or along time, or one by one.
-enum class Access { kAlongChannels, kAlongTime, kSingly };
+enum class Access { kAlongChannels, kAlongTime, kSinglyAlongChannels, kSinglyAlongTime };
+constexpr bool along_time(Access access) {
+  return access == Access::kAlongTime || access == Access::kSinglyAlongTime;
+}
+constexpr bool singly(Access access) {
+  return access == Access::kSinglyAlongChannels || access == Access::kSinglyAlongTime;
+}
 
 // A block takes kBlockChannels channels. kLanes threads take kChannels of them, kPassStates /
 // kLanes states of each; kTokens tokens are a tile, kStages tiles are under way or in use.
 // Registers are dealt out for kBlocks blocks to a multiprocessor. kAhead: decays of the next tokens
 // are made beside the recurrence of these, for where few warps share a scheduler.
-template <int kBlockChannels_, int kLanes_, int kChannels_, int kTokens_, int kStages_, int kBlocks_,
-          bool kAhead_>
+template <int kBlockChannels_, int kLanes_, int kChannels_, int kTokens_, int kStages_,
+          int kBlocks_, bool kAhead_>
 struct Shape {
   static constexpr int kBlockChannels = kBlockChannels_, kLanes = kLanes_, kChannels = kChannels_;
   static constexpr int kTokens = kTokens_, kStages = kStages_, kBlocks = kBlocks_;

@@ -29,7 +29,7 @@ constexpr int64_t kMostBlocks = 65535;  // of the second and third axis of a gri
 
 // kLanes lanes hold a row, kVectors vectors each; a warp takes 32 / kLanes * kRows rows.
 template <class T_, class State_, bool kTied_, int kLanes_, int kVectors_, int kRows_>
-struct Layout {
+struct Rows {
   using T = T_;
   using State = State_;
   static constexpr bool kTied = kTied_;
@@ -66,9 +66,11 @@ __device__ __forceinline__ void take_token(const UpdateArgs& a, int64_t b, int64
   float x = 0, z = 0, D = 0, dt = 0;
   if (exists) {
     x = to_float(static_cast<const T*>(a.x)[at(a.x_by)]);
-    dt = a.raw_step<T>(at(a.dt_by));
     if (a.z != nullptr) z = to_float(static_cast<const T*>(a.z)[at(a.z_by)]);
     if (a.D != nullptr) D = a.D[of_row(a.D_by)];
+  }
+  if (exists || L::kTied) {  // every lane decays by what its head shares
+    dt = a.raw_step<T>(at(a.dt_by));
     if (a.dt_bias != nullptr) dt += a.dt_bias[of_row(a.bias_by)];
   }
   float B[L::kVectors][L::kWidth], C[L::kVectors][L::kWidth];
@@ -107,8 +109,8 @@ __device__ __forceinline__ void take_token(const UpdateArgs& a, int64_t b, int64
   }
 
   const int64_t next = L::kGroups * a.state_by.axis[2];
-  State* state = static_cast<State*>(a.state) + slot * a.state_by.axis[0] +
-                 h * a.state_by.axis[1] + int64_t{first} * static_cast<int>(a.state_by.axis[2]) + n;
+  State* state = static_cast<State*>(a.state) + slot * a.state_by.axis[0] + h * a.state_by.axis[1] +
+                 int64_t{first} * static_cast<int>(a.state_by.axis[2]) + n;
   StatePack raw[L::kRows][L::kVectors];
   {
     const State* from = state;
@@ -154,9 +156,18 @@ __device__ __forceinline__ void take_token(const UpdateArgs& a, int64_t b, int64
   if (owner) *y = from_float<T>(result);
 }
 
+// From Hopper on a launch may begin while the one before it ends: blocks come as others leave, and
+// wait here until all that came before is done and can be seen.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <class L, int kMinBlocks>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     update_once(const __grid_constant__ UpdateArgs a) {
+  wait_for_launch_before();
   const int lane = threadIdx.x % 32, n = lane % L::kLanes * L::kWidth;
   const int warp = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x / 32);
   const int first = warp * L::kWarpRows, headdim = static_cast<int>(a.headdim);
@@ -173,27 +184,34 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
 template <class L, int kMinBlocks>
 Status launch_once(const UpdateArgs& a, cudaStream_t stream) {
   if (a.batch == 0 || a.nheads == 0 || a.headdim == 0) return {};
-  const dim3 grid(static_cast<unsigned>(ceil_div(a.headdim, L::kWarpRows * kWarps)),
-                  static_cast<unsigned>(a.nheads),
-                  static_cast<unsigned>(std::min(a.batch, kMostBlocks)));
-  update_once<L, kMinBlocks><<<grid, kThreads, 0, stream>>>(a);
-  return launched(kName);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim =
+      dim3(static_cast<unsigned>(ceil_div(a.headdim, L::kWarpRows * kWarps)),
+           static_cast<unsigned>(a.nheads), static_cast<unsigned>(std::min(a.batch, kMostBlocks)));
+  config.blockDim = dim3(kThreads);
+  config.stream = stream;
+  config.attrs = &overlap, config.numAttrs = this_machine().cuda_sm >= 90 ? 1 : 0;
+  return device_status(kName, cudaLaunchKernelEx(&config, update_once<L, kMinBlocks>, a));
 }
 
 // By how many lanes a row of the state is held.
 template <class T, class State, bool kTied>
 Status launch_lanes(const UpdateArgs& a, cudaStream_t stream) {
-  constexpr bool kWide = sizeof(State) == 4;  // 16-bit vectors have twice the numbers
-  constexpr int kRows = kTied ? 8 : 4, kMinBlocks = kWide ? 5 : 4;
+  // What fits beside each other in registers; 16-bit vectors have twice the numbers.
+  constexpr bool kWide = sizeof(State) == 4;
+  constexpr int kMinBlocks = kWide ? (kTied ? 8 : 5) : (kTied ? 6 : 4);
   const int64_t vectors = ceil_div(a.dstate, kWidest<State>);
-  if (vectors <= 2) return launch_once<Layout<T, State, kTied, 2, 1, 2>, kWide ? 8 : 6>(a, stream);
-  if (vectors <= 4) return launch_once<Layout<T, State, kTied, 4, 1, 4>, kMinBlocks>(a, stream);
-  if (vectors <= 8) return launch_once<Layout<T, State, kTied, 8, 1, kRows>, kMinBlocks>(a, stream);
-  if (vectors <= 16)
-    return launch_once<Layout<T, State, kTied, 16, 1, kRows>, kMinBlocks>(a, stream);
-  if (vectors <= 32)
-    return launch_once<Layout<T, State, kTied, 32, 1, kRows>, kMinBlocks>(a, stream);
-  return launch_once<Layout<T, State, kTied, 32, 2, 4>, kWide ? 4 : 2>(a, stream);
+  if (vectors <= 2)
+    return launch_once < Rows<T, State, kTied, 2, 1, 2>, kWide ? 8 : 6 > (a, stream);
+  if (vectors <= 4)
+    return launch_once < Rows<T, State, kTied, 4, 1, 4>, kWide ? 7 : kMinBlocks > (a, stream);
+  if (vectors <= 8) return launch_once<Rows<T, State, kTied, 8, 1, 4>, kMinBlocks>(a, stream);
+  if (vectors <= 16) return launch_once<Rows<T, State, kTied, 16, 1, 4>, kMinBlocks>(a, stream);
+  if (vectors <= 32) return launch_once<Rows<T, State, kTied, 32, 1, 4>, kMinBlocks>(a, stream);
+  return launch_once < Rows<T, State, kTied, 32, 2, 4>, kWide ? 4 : 2 > (a, stream);
 }
 
 Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) {
