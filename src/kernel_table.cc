@@ -60,8 +60,9 @@ extern const Kernel<SsdChunkScan> chunked;
 extern const Kernel<SsdChunkScan> sequential;
 }  // namespace ssd_chunk_scan
 namespace selective_state_update {
-extern const Kernel<SelectiveStateUpdate> any_view;
+extern const Kernel<SelectiveStateUpdate> one_token;
 extern const Kernel<SelectiveStateUpdate> rows_in_registers;
+extern const Kernel<SelectiveStateUpdate> any_view;
 }  // namespace selective_state_update
 }  // namespace cuda
 #endif
@@ -166,6 +167,7 @@ template <>
 std::span<const Kernel<SelectiveStateUpdate>* const> kernels<SelectiveStateUpdate>() {
   static constexpr const Kernel<SelectiveStateUpdate>* table[] = {
 #ifdef HISS_HAS_CUDA
+    &cuda::selective_state_update::one_token,
     &cuda::selective_state_update::rows_in_registers,
     &cuda::selective_state_update::any_view,
 #endif
