@@ -22,10 +22,7 @@ struct ConvSequences : Sequences {
   __device__ Span at(int64_t s) const {
     return period > 0 ? Span{0, s, s * period, (s + 1) * period} : Sequences::at(s);
   }
-  __device__ Span with(int64_t row, int64_t token) const {
-    return period > 0 ? at(token / period) : Sequences::with(row, token);
-  }
-  // The same for a token beside a sequence: mostly that of the next one or the one before.
+  // with(), for a token beside a sequence: mostly that of the next one or the one before.
   __device__ Span after(const Span& span, int64_t token) const {
     const int64_t s = token >= span.end ? span.s + 1 : span.s - 1;
     if (s < 0 || s >= nseq) return with(span.row, token);

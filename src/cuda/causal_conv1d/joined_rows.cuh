@@ -173,6 +173,16 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int u = 0; u < kVectors; ++u) {
     const int at = mine + u * 32;
+    // Before anything waits for the vectors: the filter is another trip to memory.
+    uint32_t token = 0;
+    if (at < count) {
+      uint32_t its_channel;
+      const uint32_t far = (kReverse ? count - 1 - at : at) * kVector;
+      const uint32_t row = rows.rows_near.divide(static_cast<uint32_t>(place) + far, token) +
+                           static_cast<uint32_t>(channel);
+      const int64_t its_batch_row = batch_row + rows.channels_near.divide(row, its_channel);
+      sequence.move(conv, its_batch_row, static_cast<int>(its_channel), static_cast<int>(token));
+    }
     Near near;
 #pragma unroll
     for (int i = 0; i < Near::kWords; ++i) {
@@ -189,13 +199,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kVector; ++i) input[kHistory + i] = own[u][kReverse ? kVector - 1 - i : i];
 
-    uint32_t here, its_channel;
-    const uint32_t far = (kReverse ? count - 1 - at : at) * kVector;
-    const uint32_t row = rows.rows_near.divide(static_cast<uint32_t>(place) + far, here) +
-                         static_cast<uint32_t>(channel);
-    const int64_t its_batch_row = batch_row + rows.channels_near.divide(row, its_channel);
-    sequence.move(conv, its_batch_row, static_cast<int>(its_channel), static_cast<int>(here));
-    filter_vector<T, kWidth, kReverse, kGeneral, kVector>(conv, sequence, static_cast<int>(here),
+    filter_vector<T, kWidth, kReverse, kGeneral, kVector>(conv, sequence, static_cast<int>(token),
                                                           input, sum);
     float output[kVector];
 #pragma unroll

@@ -20,7 +20,9 @@ namespace hiss::cuda {
 namespace {
 
 constexpr std::string_view kName = "causal_conv1d/cuda.sm80.lanes_over_dim";
-constexpr int kThreads = 128;
+// A block's piece of a row is 1 or 2 KiB.
+template <int kVector>
+constexpr int kThreads = kVector == 4 ? 128 : 256;
 
 struct Cut {
   Divider by_vector;  // vectors of a token
@@ -47,6 +49,14 @@ class Channels {
     for (int j = 0; j < kHistory; ++j)
 #pragma unroll
       for (int v = 0; v < kVector; ++v) history_[j][v] = before[j][v];
+  }
+  // Zeros for all but the last `count`.
+  __device__ __forceinline__ void keep(int64_t count) {
+#pragma unroll
+    for (int j = 0; j < kHistory; ++j)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v)
+        if (kHistory - j > count) history_[j][v] = 0.0f;
   }
   // Those before the first of a sequence, whose next token is its `next`-th.
   __device__ __forceinline__ void put_earlier(const Conv& conv, int64_t s, int64_t next) {
@@ -113,15 +123,21 @@ __device__ void walk_sequences(const Conv& conv, Channels<T, kVector, kWidth>& c
   }
 }
 
-// A tile is kSteps times kTokens tokens. kGeneral: there may be several sequences in a row, and
-// states from before them.
-template <class T, int kVector, int kTokens, int kSteps, int kWidth, bool kGeneral, bool kSilu>
-__global__ void __launch_bounds__(kThreads, (kVector == 4 ? 6 : 8) - (kGeneral ? 2 : 0))
+// What a row is: a sequence with zeros before it; any number of sequences, which may have states
+// from before them; or the rows of a batch, each shorter than a few tiles and with zeros before it.
+enum class Rows { kPlain, kGeneral, kJoined };
+
+// A tile is kSteps times kTokens tokens.
+template <class T, int kVector, int kTokens, int kSteps, int kWidth, Rows kRows, bool kSilu>
+__global__ void __launch_bounds__(kThreads<kVector>,
+                                  (kVector == 4 ? 6 : 4) -
+                                      (kRows == Rows::kGeneral ? kVector / 2 : 0))
     conv_lanes_over_dim(const __grid_constant__ Conv conv, const __grid_constant__ Cut cut) {
+  constexpr bool kGeneral = kRows == Rows::kGeneral;
   using Thread = Channels<T, kVector, kWidth>;
   using Vector = typename Thread::Vector;
   constexpr int kHistory = kWidth - 1;
-  const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int64_t item = int64_t{blockIdx.x} * kThreads<kVector> + threadIdx.x;
   int64_t vector, tile;
   const int64_t row = cut.by_tile.divide(cut.by_vector.divide(item, vector), tile);
   if (row >= conv.batch) return;
@@ -150,11 +166,24 @@ __global__ void __launch_bounds__(kThreads, (kVector == 4 ? 6 : 8) - (kGeneral ?
     span = conv.sequences.with(row, token);
     thread.put_earlier(conv, span.s, conv.reverse ? span.end - 1 - token : token - span.begin);
   }
-  if (conv.final != nullptr && tile == 0 && conv.sequences.in_rows())
+  if (kRows != Rows::kJoined && conv.final != nullptr && tile == 0 && conv.sequences.in_rows())
     store_final<T, kVector, kWidth>(conv, span, channel);
   if (kGeneral && count > (conv.reverse ? token - span.begin + 1 : span.end - token))
     return walk_sequences<kSilu>(conv, thread, span, token, count, x, x_step, y, y_step);
-  if constexpr (kSteps == 1) {
+  if constexpr (kRows == Rows::kJoined) {
+    static_assert(kSteps == 1);
+    int64_t left = conv.sequences.period - place % conv.sequences.period;
+    thread.keep(conv.sequences.period - left);
+#pragma unroll
+    for (int j = 0; j < kTokens; ++j, y += y_step) {
+      if (left == 0) {
+        thread.keep(0);
+        left = conv.sequences.period;
+      }
+      --left;
+      thread.template put<kSilu>(now[j], y, j < count);
+    }
+  } else if constexpr (kSteps == 1) {
 #pragma unroll
     for (int j = 0; j < kTokens; ++j) thread.template put<kSilu>(now[j], y + j * y_step, j < count);
   } else {
@@ -188,17 +217,20 @@ Status launch_conv(const Conv& conv, cudaStream_t stream) {
   // A row without tokens still has a state to hand on.
   const int64_t tiles = std::max<int64_t>(ceil_div(conv.seqlen, kTokens * kSteps), 1);
   const int64_t vectors = conv.dim / kVector;
-  const int64_t blocks = ceil_div(conv.batch * tiles * vectors, kThreads);
+  const int64_t blocks = ceil_div(conv.batch * tiles * vectors, kThreads<kVector>);
   if (blocks == 0) return {};
   const Cut cut{Divider(vectors), Divider(tiles)};
-  const bool general = !conv.sequences.in_rows() || conv.initial != nullptr;
   const auto with = [&]<bool kSilu>() {
-    return general ? conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, true, kSilu>
-                   : conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, false, kSilu>;
+    if constexpr (kSteps == 1)
+      if (conv.sequences.period > 0)
+        return conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, Rows::kJoined, kSilu>;
+    return !conv.sequences.in_rows() || conv.initial != nullptr
+               ? conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, Rows::kGeneral, kSilu>
+               : conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, Rows::kPlain, kSilu>;
   };
   const auto function =
       conv.silu ? with.template operator()<true>() : with.template operator()<false>();
-  function<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(conv, cut);
+  function<<<static_cast<unsigned>(blocks), kThreads<kVector>, 0, stream>>>(conv, cut);
   return launched(kName);
 }
 
@@ -224,19 +256,21 @@ Status launch_best(const CausalConv1d::Args& args, const Conv& conv, cudaStream_
            aligned_rows(args.y, 2, bytes);
   };
   if constexpr (sizeof(T) == 2)
-    if (fits(4) && conv.batch * conv.seqlen * conv.dim >= kMany)
+    if (fits(4) && conv.sequences.period == 0 && conv.batch * conv.seqlen * conv.dim >= kMany)
       return launch_width<T, 4, 8, 2>(conv, stream);
   return fits(2) ? launch_width<T, 2, 8, 1>(conv, stream) : launch_width<T, 1, 8, 1>(conv, stream);
 }
 
-// A batch of short rows that follow one another is cut like one row of many sequences.
+// A batch of short rows that follow one another is cut like one row.
 void join_short_rows(Conv& conv) {
   constexpr int64_t kShort = 16;
-  const auto follow = [&](const int64_t(&stride)[3]) {
-    return stride[0] == conv.seqlen * stride[1];
-  };
-  if (!conv.sequences.in_rows() || conv.batch == 1 || conv.seqlen == 0 || conv.seqlen >= kShort ||
-      !follow(conv.x_stride) || !follow(conv.y_stride))
+  if (conv.sequences.cu_seqlens != nullptr || conv.initial != nullptr || conv.batch == 1 ||
+      conv.seqlen == 0 || conv.seqlen >= kShort)
+    return;
+  // Where a row has one token, the next token is that of the next row.
+  if (conv.seqlen == 1) conv.x_stride[1] = conv.x_stride[0], conv.y_stride[1] = conv.y_stride[0];
+  if (conv.x_stride[0] != conv.seqlen * conv.x_stride[1] ||
+      conv.y_stride[0] != conv.seqlen * conv.y_stride[1])
     return;
   conv.sequences.period = conv.seqlen;
   conv.sequences.seqlen = conv.seqlen *= conv.batch;

@@ -122,11 +122,13 @@ class Filter {
 #pragma unroll
         for (int v = 0; v < kVector; ++v) input[j][v] = input[j + 1][v];
         if (r.snapshot != nullptr)
-          store_pack(input[j], r.snapshot + t * u_.snapshot_stride[1] + j * u_.snapshot_stride[2]);
+          Raw<float, kVector>::of(input[j]).store(r.snapshot + t * u_.snapshot_stride[1] +
+                                                  j * u_.snapshot_stride[2]);
       }
     }
 #pragma unroll
-    for (int j = 0; j < kHistory; ++j) store_pack(input[j], r.state + j * u_.state_stride[1]);
+    for (int j = 0; j < kHistory; ++j)
+      Raw<float, kVector>::of(input[j]).store(r.state + j * u_.state_stride[1]);
   }
 
  private:

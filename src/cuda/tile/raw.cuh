@@ -50,7 +50,7 @@ struct alignas(sizeof(T) * kCount) Raw {
   using Word = std::conditional_t<sizeof(T) * kCount % 4 == 0, uint32_t, uint16_t>;
   static constexpr int kInWord = static_cast<int>(sizeof(Word) / sizeof(T));
   static constexpr int kWords = kCount / kInWord;
-  static_assert(kWords * sizeof(Word) <= 16);
+  static_assert(kWords == 1 || kWords == 2 || kWords == 4);
 
   __device__ __forceinline__ static Raw at(const T* from) {
     return *reinterpret_cast<const Raw*>(from);
@@ -66,7 +66,15 @@ struct alignas(sizeof(T) * kCount) Raw {
     }
     return raw;
   }
-  __device__ __forceinline__ void store(T* to) const { *reinterpret_cast<Raw*>(to) = *this; }
+  // By the built-in types: the assignment of a struct may end as one store for each member.
+  __device__ __forceinline__ void store(T* to) const {
+    if constexpr (kWords == 4)
+      *reinterpret_cast<uint4*>(to) = make_uint4(word[0], word[1], word[2], word[3]);
+    else if constexpr (kWords == 2)
+      *reinterpret_cast<uint2*>(to) = make_uint2(word[0], word[1]);
+    else
+      *reinterpret_cast<Word*>(to) = word[0];
+  }
   __device__ __forceinline__ float operator[](int i) const {
     return element_of<T>(word[i / kInWord], i % kInWord);
   }
