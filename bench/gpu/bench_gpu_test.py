@@ -211,14 +211,19 @@ class Report(unittest.TestCase):
 
 class Run(unittest.TestCase):
 
+  def test_without_a_sanitizer_nothing_is_asked_of_it(self):
+    with unittest.mock.patch("shutil.which", return_value=None), \
+         contextlib.redirect_stdout(io.StringIO()) as said:
+      self.assertEqual(run.sanitizers("check"), {})
+    self.assertIn("skipped", said.getvalue())
+
   def test_the_sanitizer_goes_over_each_operator_with_both_tools(self):
     with unittest.mock.patch("shutil.which", return_value="/bin/sanitizer"):
-      commands = run.checks("check")
+      commands = run.sanitizers("check")
     operators = {case["operator"] for case in cases.named()}
     self.assertEqual(len(operators), 5)
-    self.assertEqual(
-        set(commands),
-        {"correctness"} | {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
+    self.assertEqual(set(commands),
+                     {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
     self.assertIn("^causal_conv1d/", commands["memcheck causal_conv1d"])
 
   def test_a_check_that_fails_ends_the_run_by_name(self):
