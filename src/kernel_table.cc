@@ -43,7 +43,6 @@ HISS_DECLARE_CPU_ROWS(neon)
 namespace cuda {
 namespace causal_conv1d {
 extern const Kernel<CausalConv1d> lanes_over_dim;
-extern const Kernel<CausalConv1d> short_rows;
 extern const Kernel<CausalConv1d> lanes_over_time;
 extern const Kernel<CausalConv1d> any_view;
 }  // namespace causal_conv1d
@@ -81,7 +80,6 @@ std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
   static constexpr const Kernel<CausalConv1d>* table[] = {
 #ifdef HISS_HAS_CUDA
     &cuda::causal_conv1d::lanes_over_dim,
-    &cuda::causal_conv1d::short_rows,
     &cuda::causal_conv1d::lanes_over_time,
     &cuda::causal_conv1d::any_view,
 #endif
