@@ -19,7 +19,7 @@ constexpr int kTile = 64 * 64 * 2;  // bytes of 64 tokens by 64 elements
 using Factor = __nv_bfloat16;
 
 // Per head and chunk, what the decay makes of 64 tokens. s: log2 of the decay since the chunk's
-// start, this token included. Factors lie in pairs of tokens.
+// start, this token included. Factors lie in pairs of tokens. The first pass has s and dt.
 struct Scalars {
   float s[kChunk], dt[kChunk];
   float from_start[kChunk];        // exp2(s)
@@ -54,9 +54,10 @@ struct Shared {
   static constexpr int kWeightStage = kSlots * kTile, kWeights = kWeightStages * kWeightStage;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + kRowStage);
-  static constexpr int kStages = kFit < 4 ? kFit : 4;
+  static constexpr int kMost = kOutputs ? 4 : 6;
+  static constexpr int kStages = kFit < kMost ? kFit : kMost;
   static constexpr int kRowFit = (kLimit - kStages * kStage) / kRowStage;
-  static constexpr int kRowStages = kRowFit < 4 ? kRowFit : 4;
+  static constexpr int kRowStages = kRowFit < kMost ? kRowFit : kMost;
   static constexpr int kBarriers = kWeights + kStages * kStage + kRowStages * kRowStage;
   static constexpr int kBytes = kBarriers + 1024 + 256;
   static_assert(kStages >= 2 && kRowStages >= 2);
@@ -95,17 +96,15 @@ __device__ inline Place place_of(const HopperScan& k, int here) {
   return p;
 }
 
-// Cuts a segment into chunks: of kChunk tokens, shorter at its end and, with kCheckpoints, where a
-// checkpoint is.
-template <bool kCheckpoints>
+// Cuts a segment into chunks: of kChunk tokens, shorter at its end and where a checkpoint is.
+template <bool kOutputs>
 struct Cutter {
   int64_t t, end, checkpoint = 0;
   int length = 0;
   bool at_checkpoint = false;
 
   __device__ Cutter(const HopperScan& k, const Place& p) : t(p.begin), end(p.end) {
-    if constexpr (kCheckpoints)
-      while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
+    while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
     measure(k);
   }
   __device__ int64_t token(const HopperScan& k) const {
@@ -120,13 +119,29 @@ struct Cutter {
   __device__ void measure(const HopperScan& k) {
     length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
     at_checkpoint = false;
-    if constexpr (kCheckpoints) {
-      if (checkpoint >= k.ncheckpoints) return;
-      const int64_t at = token(k);
-      if (at < t || at - t >= length) return;
-      length = static_cast<int>(at - t) + 1;
-      at_checkpoint = true;
-    }
+    if (checkpoint >= k.ncheckpoints) return;
+    const int64_t at = token(k);
+    if (at < t || at - t >= length) return;
+    length = static_cast<int>(at - t) + 1;
+    at_checkpoint = true;
+  }
+};
+
+// Of the first pass, which has no checkpoints: from the last chunk to the first, so that what is
+// left of each at the segment's end is known.
+template <>
+struct Cutter<false> {
+  int64_t t, begin;
+  int length;
+
+  __device__ Cutter(const HopperScan&, const Place& p)
+      : t(p.begin + ((p.end - p.begin + kChunk - 1) / kChunk - 1) * kChunk),
+        begin(p.begin),
+        length(static_cast<int>(p.end - t)) {}
+  __device__ bool done() const { return t < begin; }
+  __device__ void next(const HopperScan&) {
+    t -= kChunk;
+    length = kChunk;
   }
 };
 

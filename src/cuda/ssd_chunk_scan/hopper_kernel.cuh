@@ -36,6 +36,11 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
     }
     fence_barrier_init();
   }
+  if (threadIdx.x == 32) {
+    prefetch_map(&k.x), prefetch_map(&k.B);
+    if constexpr (kOutputs) prefetch_map(&k.C), prefetch_map(&k.y);
+    if constexpr (kZ) prefetch_map(&k.z);
+  }
   for (int i = threadIdx.x; i < S::kWeights / 16; i += S::kThreads)
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();

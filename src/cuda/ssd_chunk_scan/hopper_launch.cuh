@@ -8,8 +8,9 @@
 namespace hiss::cuda::ssd {
 
 // Begins while the launch before it still runs, and waits for it itself.
-inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& scan, int64_t blocks,
-                               int threads, int shared_bytes, cudaStream_t stream) {
+template <class Scan>
+cudaError_t launch_pass(void (*kernel)(Scan), const Scan& scan, int64_t blocks, int threads,
+                        int shared_bytes, cudaStream_t stream) {
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (error != cudaSuccess) return error;

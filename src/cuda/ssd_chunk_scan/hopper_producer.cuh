@@ -125,15 +125,13 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
     const float earlier = __shfl_up_sync(~0u, sum[h], 1);
     if (lane > 0) s[h][0] += earlier;
     s[h][1] = sum[h];
-    reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),
-                                                       exp2_flushed(s[h][1])};
-    out.to_end[lane] = packed<Factor>(dt[h][0] * exp2_flushed(last[h] - s[h][0]),
-                                      dt[h][1] * exp2_flushed(last[h] - s[h][1]));
-    if constexpr (!kOutputs) {
-      if (lane == 31) out.s[kChunk - 1] = last[h];
-    } else {
-      reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
-      reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
+    reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
+    reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
+    if constexpr (kOutputs) {
+      reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),
+                                                         exp2_flushed(s[h][1])};
+      out.to_end[lane] = packed<Factor>(dt[h][0] * exp2_flushed(last[h] - s[h][0]),
+                                        dt[h][1] * exp2_flushed(last[h] - s[h][1]));
 #pragma unroll
       for (int i = 0; i < 3; ++i) {
         const float anchor = __shfl_sync(~0u, s[h][0], 8 * (i + 1));
