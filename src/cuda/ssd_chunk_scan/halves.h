@@ -16,8 +16,8 @@ struct HalvesScan {
   int64_t chunk_strips;           // blocks of `prepare`
 };
 
-// Starts the kernels for dstate up to kN. `units`: blocks of one segment.
+// Starts the kernels for dstate up to kN.
 template <int kN>
-cudaError_t launch_halves(const HalvesScan& scan, int64_t units, cudaStream_t stream);
+cudaError_t launch_halves(const HalvesScan& scan, cudaStream_t stream);
 
 }  // namespace hiss::cuda::ssd

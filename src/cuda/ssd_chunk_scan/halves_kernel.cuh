@@ -67,10 +67,11 @@ __global__ __launch_bounds__(HalvesShared<kN, kHeads, false>::kThreads,
                              1) void halves_states(const __grid_constant__ HalvesScan k) {
   using S = HalvesShared<kN, kHeads, false>;
   release_next_launch();
-  run_halves<S, false>(k, place_of(k.base, k.base.segments - 1), [](const HalvesBench<S>& w) {
-    float state[kN / 2];
-    walk_halves_states(w, state);
-  });
+  run_halves<S, false>(k, place_of(k.base, blockIdx.x, k.base.segments - 1),
+                       [](const HalvesBench<S>& w) {
+                         float state[kN / 2];
+                         walk_halves_states(w, state);
+                       });
 }
 
 // Second pass, or the only one.
@@ -79,26 +80,29 @@ __global__ __launch_bounds__(HalvesShared<kN, kHeads, true>::kThreads,
                              1) void halves_outputs(const __grid_constant__ HalvesScan k) {
   using S = HalvesShared<kN, kHeads, true>;
   release_next_launch();
-  run_halves<S, true>(k, place_of(k.base, k.base.segments), [&k](const HalvesBench<S>& w) {
-    float state[kN / 2];
-    if (w.k.segments == 1)
-      begin_state(w, state);
-    else
-      gather_state(w, state);
-    walk_halves(w, k.scan, state);
-    const HopperScan& base = w.k;
-    if (base.final && w.p.rank == base.segments - 1 && w.l.stored)
-      store_state(state,
-                  base.final + w.p.sequence * base.final_stride[0] + w.head * base.final_stride[1],
-                  base.final_stride[2], base.dstate, w.row_in_head, w.l);
-  });
+  run_halves<S, true>(
+      k, place_of(k.base, blockIdx.x, k.base.segments), [&k](const HalvesBench<S>& w) {
+        float state[kN / 2];
+        if (w.k.segments == 1)
+          begin_state(w, state);
+        else
+          gather_state(w, state);
+        walk_halves(w, k.scan, state);
+        const HopperScan& base = w.k;
+        if (base.final && w.p.last && w.l.stored)
+          store_state(
+              state,
+              base.final + w.p.sequence * base.final_stride[0] + w.head * base.final_stride[1],
+              base.final_stride[2], base.dstate, w.row_in_head, w.l);
+      });
 }
 
 template <int kN, int kHeads>
-cudaError_t launch_halves_of(const HalvesScan& scan, int64_t units, cudaStream_t stream) {
+cudaError_t launch_halves_of(const HalvesScan& scan, cudaStream_t stream) {
   using States = HalvesShared<kN, kHeads, false>;
   using Outputs = HalvesShared<kN, kHeads, true>;
   const int segments = scan.base.segments;
+  const int64_t units = scan.base.units;
   if (segments > 1) {
     const cudaError_t error = launch_pass(halves_states<kN, kHeads>, scan, units * (segments - 1),
                                           States::kThreads, States::kBytes, stream);
@@ -109,7 +113,7 @@ cudaError_t launch_halves_of(const HalvesScan& scan, int64_t units, cudaStream_t
 }
 
 template <int kN>
-cudaError_t launch_halves(const HalvesScan& scan, int64_t units, cudaStream_t stream) {
+cudaError_t launch_halves(const HalvesScan& scan, cudaStream_t stream) {
   constexpr int kBytes = ssd_chunk_scan::prepare_shared_bytes<kN, 2>();
   const auto prepare = ssd_chunk_scan::prepare<kN, 2, true>;
   const cudaError_t error =
@@ -118,8 +122,8 @@ cudaError_t launch_halves(const HalvesScan& scan, int64_t units, cudaStream_t st
   start_overlapped(prepare, static_cast<unsigned>(scan.chunk_strips),
                    ssd_chunk_scan::kPrepareThreads, kBytes, stream, scan.scan, scan.chunks);
   if (const cudaError_t failed = cudaGetLastError(); failed != cudaSuccess) return failed;
-  return scan.base.headdim % 64 == 0 ? launch_halves_of<kN, 2>(scan, units, stream)
-                                     : launch_halves_of<kN, 3>(scan, units, stream);
+  return scan.base.headdim % 64 == 0 ? launch_halves_of<kN, 2>(scan, stream)
+                                     : launch_halves_of<kN, 3>(scan, stream);
 }
 
 }  // namespace hiss::cuda::ssd

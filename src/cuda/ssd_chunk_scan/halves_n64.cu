@@ -4,5 +4,5 @@
 #include "cuda/ssd_chunk_scan/halves_kernel.cuh"
 
 namespace hiss::cuda::ssd {
-template cudaError_t launch_halves<64>(const HalvesScan&, int64_t, cudaStream_t);
+template cudaError_t launch_halves<64>(const HalvesScan&, cudaStream_t);
 }  // namespace hiss::cuda::ssd

@@ -63,37 +63,95 @@ struct Shared {
   static_assert(kStages >= 2 && kRowStages >= 2);
 };
 
-// Which rows a block works on, and which tokens.
+// Which rows are worked on, and which tokens.
 struct Place {
   int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
   int64_t unit;                       // sequence and rows
   int block, group, rank;             // rank of the segment
+  bool last;                          // segment of the sequence
   int first_head, slots;              // heads with rows in the block
   int heads_per_group;
 };
 
-// `here`: the segments that this launch works on, the first ones.
-__device__ inline Place place_of(const HopperScan& k, int here) {
+__device__ inline Place place_of_unit(const HopperScan& k, int64_t unit) {
   Place p;
-  p.rank = static_cast<int>(blockIdx.x % here);
-  p.unit = blockIdx.x / here;
+  p.unit = unit;
   const int blocks = k.blocks_per_group * k.ngroups;
-  p.sequence = p.unit / blocks;
-  p.group = static_cast<int>(p.unit % blocks) / k.blocks_per_group;
-  p.block = static_cast<int>(p.unit % blocks) % k.blocks_per_group;
+  p.sequence = unit / blocks;
+  p.group = static_cast<int>(unit % blocks) / k.blocks_per_group;
+  p.block = static_cast<int>(unit % blocks) % k.blocks_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
   const int last_row = p.heads_per_group * k.headdim - 1;
   p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
   p.slots = min(kBlockRows * (p.block + 1) - 1, last_row) / k.headdim - p.first_head + 1;
-  const Span span = k.sequences.at(p.sequence);
-  p.row = span.row;
-  const int64_t begin = span.begin, end = span.end;
-  const int64_t chunks = (end - begin + kChunk - 1) / kChunk;
-  const int64_t each = (chunks + k.segments - 1) / k.segments;
-  const int64_t first = begin + p.rank * each * kChunk, last = first + each * kChunk;
-  p.begin = first < end ? first : end;
-  p.end = last < end ? last : end;
+  p.row = k.sequences.at(p.sequence).row;
   return p;
+}
+
+// Where each sequence is cut into equal segments, of which this launch works on `here`, the first
+// ones: the block's.
+__device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) {
+  Place p = place_of_unit(k, block / here);
+  p.rank = static_cast<int>(block % here);
+  p.last = p.rank == k.segments - 1;
+  const Span span = k.sequences.at(p.sequence);
+  const int64_t chunks = (span.end - span.begin + kChunk - 1) / kChunk;
+  const int64_t each = (chunks + k.segments - 1) / k.segments;
+  const int64_t first = span.begin + p.rank * each * kChunk, last = first + each * kChunk;
+  p.begin = first < span.end ? first : span.end;
+  p.end = last < span.end ? last : span.end;
+  return p;
+}
+
+// Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
+// chunks: the segment of a unit that lies in a part.
+__device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t part) {
+  Place p = place_of_unit(k, unit);
+  const int64_t chunks = (k.sequences.seqlen + kChunk - 1) / kChunk;
+  const int64_t at = unit * chunks, first = max(part * k.part, at);
+  const int64_t last = min((part + 1) * k.part, at + chunks);
+  p.rank = static_cast<int>(part - at / k.part);
+  p.last = last == at + chunks;
+  p.begin = (first - at) * kChunk;
+  p.end = p.last ? k.sequences.seqlen : max(last - at, first - at) * kChunk;
+  return p;
+}
+
+// The block's segment `i` in a pass, if there is one: in the first pass of a unit, if others follow
+// it, in the second those of the block's part.
+template <bool kOutputs>
+__device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
+  if (k.part == 0) {
+    if (i > 0) return false;
+    p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
+    return true;
+  }
+  const int64_t chunks = (k.sequences.seqlen + kChunk - 1) / kChunk;
+  if constexpr (kOutputs) {
+    const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
+    const int64_t unit = begin / chunks + i;
+    if (unit * chunks >= end) return false;
+    p = place_in_part(k, unit, block);
+    return true;
+  }
+  if (i > 0) return false;
+  const int64_t unit = block / (k.segments - 1), rank = block % (k.segments - 1);
+  p = place_in_part(k, unit, unit * chunks / k.part + rank);
+  return p.begin < p.end && !p.last;
+}
+
+// f(Place) for each of them.
+template <bool kOutputs, class F>
+__device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
+#pragma unroll 1
+  for (int i = 0;; ++i) {
+    // Everything is made anew for each: kept, it would take registers from the state.
+    uint32_t block = blockIdx.x;
+    asm volatile("" : "+r"(block), "+r"(i));
+    Place p;
+    if (!find_segment<kOutputs>(k, block, i, p)) break;
+    f(p);
+  }
 }
 
 // Cuts a segment into chunks: of kChunk tokens, shorter at its end and where a checkpoint is.

@@ -35,7 +35,10 @@ struct HopperScan {
   int64_t checkpoint_token_stride, ncheckpoints;
   float* exchange;  // states between segments
   float dt_min, dt_max;
-  int nheads, headdim, dstate, ngroups, segments;
+  int nheads, headdim, dstate, ngroups;
+  int segments;   // of a unit, at most
+  int64_t units;  // blocks' rows of each sequence
+  int64_t part;   // chunks of a block, over all units; 0: each unit is cut into equal segments
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };
@@ -49,9 +52,7 @@ constexpr bool fits(int64_t padded_dstate, int64_t headdim) {
 }
 
 // Starts the kernel for dstate up to kN with its state in registers.
-// `units`: blocks of one segment.
 template <int kN>
-cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t units,
-                          cudaStream_t stream);
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, cudaStream_t stream);
 
 }  // namespace hiss::cuda::ssd

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 
 #include "cuda/launch.h"
 #include "cuda/ssd_chunk_scan/hopper.h"
@@ -20,19 +21,56 @@ inline int64_t units(const SsdChunkScan::Problem& p) {
   return p.nseq * p.ngroups * blocks_per_group(p);
 }
 
-// The time that n segments take, in chunks of a block. The start of a block costs as much as two
-// chunks, a first pass 0.45 a chunk, its hand-over as much as one.
-inline double cost(const SsdChunkScan::Problem& p, int n) {
-  const int64_t tokens = p.packed ? ceil_div(p.seqlen, std::max<int64_t>(p.nseq, 1)) : p.seqlen;
-  const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), n));
-  return n == 1 ? chunks + 2 : 1.45 * chunks + 5;
+// How the chunks of all units are spread over the processors.
+struct Cut {
+  int segments;  // of a unit, at most
+  int64_t part;  // chunks of a block, over all units; 0: units are cut into equal segments
+};
+
+// What the passes take beside a chunk of the second, in its time: a chunk of the first, what a
+// block begins with, a hand-over, each state that is handed over.
+struct Costs {
+  double first_pass, begin, hand_over, state;
+
+  // Of two passes over segments of up to `length` chunks.
+  double of(int64_t length, int64_t segments) const {
+    return (1 + first_pass) * static_cast<double>(length) + 2 * begin + hand_over +
+           state * static_cast<double>(segments);
+  }
+};
+
+// Equal segments: they use only processors that would be idle.
+inline Cut cut_segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs) {
+  const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
+  const int64_t chunks = ceil_div(tokens, kChunk);
+  Cut best{1, 0};
+  double least = static_cast<double>(chunks) + costs.begin;
+  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n) {
+    const double cost = costs.of(ceil_div(chunks, n), n);
+    if (cost < least) least = cost, best.segments = n;
+  }
+  return best;
 }
 
-// Segments only use processors that would be idle.
-inline int segments(const SsdChunkScan::Problem& p, int num_sms) {
-  int best = 1;
-  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n)
-    if (cost(p, n) < cost(p, best)) best = n;
+// Equal parts, one for a processor, wherever that cuts a unit; unless whole units take less.
+// Packed sequences are cut into segments, because only the device knows their lengths.
+inline Cut cut_parts(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs) {
+  if (p.packed) return cut_segments(p, num_sms, costs);
+  const int64_t chunks = ceil_div(p.seqlen, kChunk), all = units(p) * chunks;
+  if (all == 0) return {1, 0};
+  Cut best{1, 0};
+  double least = static_cast<double>(ceil_div(units(p), num_sms)) *
+                 (static_cast<double>(chunks) + costs.begin);
+  for (int64_t blocks = num_sms; blocks > 1; blocks -= (blocks + 15) / 16) {
+    const int64_t part = ceil_div(all, blocks);
+    // Units begin at multiples of this in a part.
+    const int64_t step = std::gcd(part, chunks);
+    const int64_t segments = (part - step + chunks - 1) / part + 1;
+    if (segments == 1 || segments > kMaxSegments) continue;
+    const double cost = costs.of(part, segments) -
+                        costs.first_pass * static_cast<double>(std::max<int64_t>(part - chunks, 0));
+    if (cost < least) least = cost, best = {static_cast<int>(segments), part};
+  }
   return best;
 }
 
@@ -85,7 +123,8 @@ void copy_strides(const ConstTensorView& view, int64_t (&to)[n]) {
   std::copy_n(view.stride.begin(), n, to);
 }
 
-inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p) {
+inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p,
+                          const Cut& cut) {
   HopperScan scan{};
   scan.dt = args.dt.data;
   scan.dt_is_f32 = p.dt_dtype == DType::kF32;
@@ -110,6 +149,7 @@ inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Pr
   scan.nheads = static_cast<int>(p.nheads), scan.headdim = static_cast<int>(p.headdim);
   scan.dstate = static_cast<int>(p.dstate), scan.ngroups = static_cast<int>(p.ngroups);
   scan.blocks_per_group = static_cast<int>(blocks_per_group(p));
+  scan.segments = cut.segments, scan.part = cut.part, scan.units = units(p);
   scan.softplus = p.dt_softplus, scan.a_is_log = p.a_is_log;
   return scan;
 }

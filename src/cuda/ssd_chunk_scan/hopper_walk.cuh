@@ -72,7 +72,7 @@ __device__ __forceinline__ void weigh_rows_after(uint32_t (&weighted)[4][4],
 // sum that products add to without a word between them. The initial state is handed on apart,
 // because the second pass may overwrite it.
 template <class T, class S, int n>
-__device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
+__device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
   if (w.k.initial && w.p.rank == 0) {
     begin_state(w, state);
     hand_on(w, 0, state, 0.0f);
@@ -80,7 +80,7 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
   float left = 0;  // log2 of what is left of the chunks so far
-  Rings<S> ring;
+  Rings<S>& ring = progress.ring;
   int previous = -1, previous_row = -1;
   const auto release_previous = [&] {
     if (w.l.lane != 0 || previous < 0) return;

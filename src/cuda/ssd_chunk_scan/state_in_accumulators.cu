@@ -47,8 +47,13 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   return {};
 }
 
+Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
+  return cut_parts(p, machine.num_sms,
+                   {.first_pass = 0.25, .begin = 2, .hand_over = 1, .state = 0.3});
+}
+
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int n = segments(p, machine.num_sms);
+  const int n = cut_of(p, machine).segments;
   if (n == 1) return 0;
   return static_cast<size_t>(units(p) * n * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
 }
@@ -56,17 +61,16 @@ size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  HopperScan scan = scan_of(args, p);
+  HopperScan scan = scan_of(args, p, cut_of(p, this_machine()));
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))
     return Internal(std::string(kName) + ": the driver made no tensor map");
-  scan.segments = segments(p, this_machine().num_sms);
   scan.exchange = reinterpret_cast<float*>(launch.workspace.data());
   const auto launch_padded = padded(p.dstate) == 64    ? launch_hopper<64>
                              : padded(p.dstate) == 128 ? launch_hopper<128>
                                                        : launch_hopper<256>;
-  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, units(p), stream_of(launch)));
+  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, stream_of(launch)));
 }
 
 }  // namespace

@@ -65,18 +65,22 @@ Memory lay_out(const SsdChunkScan::Problem& p, int segments, std::byte* memory) 
   return m;
 }
 
+Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
+  return cut_segments(p, machine.num_sms,
+                      {.first_pass = 0.45, .begin = 1, .hand_over = 1, .state = 0});
+}
+
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  return lay_out(p, segments(p, machine.num_sms), nullptr).bytes;
+  return lay_out(p, cut_of(p, machine).segments, nullptr).bytes;
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
   HalvesScan scan{};
-  scan.base = scan_of(args, p);
+  scan.base = scan_of(args, p, cut_of(p, this_machine()));
   if (!encode(scan.base.x, args.x, true) || !encode(scan.base.y, args.y, true))
     return Internal(std::string(kName) + ": the driver made no tensor map");
-  scan.base.segments = segments(p, this_machine().num_sms);
   const Memory memory = lay_out(p, scan.base.segments, launch.workspace.data());
   scan.base.exchange = memory.exchange;
   scan.scan = ssd_chunk_scan::scan_of(args, p);
@@ -84,7 +88,7 @@ Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   scan.chunk_strips =
       ssd_chunk_scan::slots_of(p, kChunk) * p.ngroups * (kChunk / ssd_chunk_scan::kStrip);
   const auto launch_padded = padded(p.dstate) == 64 ? launch_halves<64> : launch_halves<128>;
-  return device_status(kName, launch_padded(scan, units(p), stream_of(launch)));
+  return device_status(kName, launch_padded(scan, stream_of(launch)));
 }
 
 }  // namespace
