@@ -127,8 +127,8 @@ __device__ void weigh_tokens(const HalvesScan& k, const Place& p, const Chain& c
         for (int e = 0; e < 8; e += 2) {
           const float4 sum = sums[e / 2];
           const int column = 8 * piece[i] + e;
-          const float w0 = scores[i][e] * Times::power_of_difference(lowest, {sum.x, sum.y});
-          const float w1 = scores[i][e + 1] * Times::power_of_difference(lowest, {sum.z, sum.w});
+          const float w0 = scores[i][e] * exp2_flushed(lowest.x - sum.x + (lowest.y - sum.y));
+          const float w1 = scores[i][e + 1] * exp2_flushed(lowest.x - sum.z + (lowest.y - sum.w));
           uint32_t two[2];
           split<2>(column <= row[i] ? w0 : 0.0f, column < row[i] ? w1 : 0.0f, two);
           high[e / 2] = two[0], low[e / 2] = two[1];

@@ -86,21 +86,25 @@ __device__ __forceinline__ void finish_y(const HalvesBench<S>& w, const ssd_chun
 #pragma unroll
     for (int i = 0; i < 32; ++i)
       if (ScaledRows::token(i / 8, i % 8, w.l) >= x.first[i / 2 % 2]) y[i] = NAN;
-  const float* z = static_cast<const float*>(scan.z.data);
-  if (z != nullptr)
-    z += w.p.row * scan.z.stride[0] + w.head * scan.z.stride[2] +
-         (w.chain.begin + int64_t{chunk} * kChunk) * scan.z.stride[1] + w.row_in_head;
-  const int length = w.chain.length(chunk);
+  const auto place = [&](int i) -> float& {
+    return *reinterpret_cast<float*>(
+        tile + row_offset(ScaledRows::token(i / 8, i % 8, w.l), ScaledRows::row(i % 8, w.l)));
+  };
 #pragma unroll
-  for (int i = 0; i < 32; ++i) {
-    const int t = ScaledRows::token(i / 8, i % 8, w.l);
-    auto& at = *reinterpret_cast<float*>(tile + row_offset(t, ScaledRows::row(i % 8, w.l)));
-    const float scale = power_of_two(-(exponents[i / 8] + unit));
-    float v = fmaf(skip[i / 2 % 2], at, y[i] * scale);
-    if (z != nullptr && w.l.stored && t < length)
-      v *= silu(z[t * scan.z.stride[1] + i / 2 % 2 * 8]);
-    at = v;
+  for (int i = 0; i < 32; ++i)
+    y[i] = fmaf(skip[i / 2 % 2], place(i), y[i] * power_of_two(-(exponents[i / 8] + unit)));
+  if (scan.z.data != nullptr && w.l.stored) [[unlikely]] {
+    const float* z = static_cast<const float*>(scan.z.data) + w.p.row * scan.z.stride[0] +
+                     (w.chain.begin + int64_t{chunk} * kChunk) * scan.z.stride[1] +
+                     w.head * scan.z.stride[2] + w.row_in_head;
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      const int t = ScaledRows::token(i / 8, i % 8, w.l);
+      if (t < w.chain.length(chunk)) y[i] *= silu(z[t * scan.z.stride[1] + i / 2 % 2 * 8]);
+    }
   }
+#pragma unroll
+  for (int i = 0; i < 32; ++i) place(i) = y[i];
 }
 
 // y of one chunk to memory, from the place of its x.

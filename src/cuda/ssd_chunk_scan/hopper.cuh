@@ -103,22 +103,26 @@ __device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) 
   return p;
 }
 
+__host__ __device__ inline int64_t chunks_of(const HopperScan& k) {
+  return (k.sequences.seqlen + kChunk - 1) / kChunk;
+}
+
 // Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
 // chunks: the segment of a unit that lies in a part.
 __device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t part) {
   Place p = place_of_unit(k, unit);
-  const int64_t chunks = (k.sequences.seqlen + kChunk - 1) / kChunk;
+  const int64_t chunks = chunks_of(k);
   const int64_t at = unit * chunks, first = max(part * k.part, at);
   const int64_t last = min((part + 1) * k.part, at + chunks);
   p.rank = static_cast<int>(part - at / k.part);
   p.last = last == at + chunks;
   p.begin = (first - at) * kChunk;
-  p.end = p.last ? k.sequences.seqlen : max(last - at, first - at) * kChunk;
+  p.end = p.last ? k.sequences.seqlen : (last - at) * kChunk;
   return p;
 }
 
-// The block's segment `i` in a pass, if there is one: in the first pass of a unit, if others follow
-// it, in the second those of the block's part.
+// The block's segment `i` in a pass, if there is one: in the second pass those of the block's part,
+// in the first the last of them, if its unit goes on in the next part.
 template <bool kOutputs>
 __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
   if (k.part == 0) {
@@ -126,7 +130,7 @@ __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block
     p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
     return true;
   }
-  const int64_t chunks = (k.sequences.seqlen + kChunk - 1) / kChunk;
+  const int64_t chunks = chunks_of(k);
   if constexpr (kOutputs) {
     const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
     const int64_t unit = begin / chunks + i;
@@ -134,10 +138,10 @@ __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block
     p = place_in_part(k, unit, block);
     return true;
   }
-  if (i > 0) return false;
-  const int64_t unit = block / (k.segments - 1), rank = block % (k.segments - 1);
-  p = place_in_part(k, unit, unit * chunks / k.part + rank);
-  return p.begin < p.end && !p.last;
+  const int64_t next = (block + 1) * k.part;
+  if (i > 0 || next % chunks == 0) return false;
+  p = place_in_part(k, next / chunks, block);
+  return true;
 }
 
 // f(Place) for each of them.

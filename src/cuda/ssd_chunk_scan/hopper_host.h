@@ -27,6 +27,13 @@ struct Cut {
   int64_t part;  // chunks of a block, over all units; 0: units are cut into equal segments
 };
 
+// States that blocks hand on, of two warpgroups each.
+inline int64_t exchanged_states(const SsdChunkScan::Problem& p, const Cut& cut) {
+  if (cut.segments == 1) return 0;
+  if (cut.part == 0) return units(p) * cut.segments;
+  return 2 * ceil_div(units(p) * ceil_div(p.seqlen, kChunk), cut.part);
+}
+
 // What the passes take beside a chunk of the second, in its time: a chunk of the first, what a
 // block begins with, a hand-over, each state that is handed over.
 struct Costs {

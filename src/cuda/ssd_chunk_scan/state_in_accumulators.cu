@@ -53,9 +53,8 @@ Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int n = cut_of(p, machine).segments;
-  if (n == 1) return 0;
-  return static_cast<size_t>(units(p) * n * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
+  const int64_t states = exchanged_states(p, cut_of(p, machine));
+  return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {

@@ -51,17 +51,16 @@ struct Memory {
   size_t bytes;
 };
 
-Memory lay_out(const SsdChunkScan::Problem& p, int segments, std::byte* memory) {
-  ssd_chunk_scan::Cut cut{};
-  cut.parts = 2;
-  cut.dstate = static_cast<int>(padded(p.dstate));
-  cut.chunk_slots = ssd_chunk_scan::slots_of(p, kChunk);
-  Memory m{.workspace = ssd_chunk_scan::lay_out(p, cut, memory), .exchange = nullptr, .bytes = 0};
+Memory lay_out(const SsdChunkScan::Problem& p, const Cut& cut, std::byte* memory) {
+  ssd_chunk_scan::Cut operands{};
+  operands.parts = 2;
+  operands.dstate = static_cast<int>(padded(p.dstate));
+  operands.chunk_slots = ssd_chunk_scan::slots_of(p, kChunk);
+  Memory m{
+      .workspace = ssd_chunk_scan::lay_out(p, operands, memory), .exchange = nullptr, .bytes = 0};
   m.exchange = reinterpret_cast<float*>(memory + m.workspace.bytes);
-  m.bytes = m.workspace.bytes;
-  if (segments > 1)
-    m.bytes += static_cast<size_t>(units(p) * segments * 2 * exchange_floats(padded(p.dstate))) *
-               sizeof(float);
+  const int64_t floats = exchanged_states(p, cut) * 2 * exchange_floats(padded(p.dstate));
+  m.bytes = m.workspace.bytes + static_cast<size_t>(floats) * sizeof(float);
   return m;
 }
 
@@ -71,17 +70,18 @@ Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  return lay_out(p, cut_of(p, machine).segments, nullptr).bytes;
+  return lay_out(p, cut_of(p, machine), nullptr).bytes;
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
   HalvesScan scan{};
-  scan.base = scan_of(args, p, cut_of(p, this_machine()));
+  const Cut cut = cut_of(p, this_machine());
+  scan.base = scan_of(args, p, cut);
   if (!encode(scan.base.x, args.x, true) || !encode(scan.base.y, args.y, true))
     return Internal(std::string(kName) + ": the driver made no tensor map");
-  const Memory memory = lay_out(p, scan.base.segments, launch.workspace.data());
+  const Memory memory = lay_out(p, cut, launch.workspace.data());
   scan.base.exchange = memory.exchange;
   scan.scan = ssd_chunk_scan::scan_of(args, p);
   scan.chunks = memory.workspace.chunks;
