@@ -44,7 +44,7 @@ struct HopperScan {
 };
 
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.
-constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 128; }
+constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 512; }
 
 // Long states leave no registers for tiles where heads meet.
 constexpr bool fits(int64_t padded_dstate, int64_t headdim) {

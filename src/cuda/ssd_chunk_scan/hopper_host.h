@@ -34,51 +34,54 @@ inline int64_t exchanged_states(const SsdChunkScan::Problem& p, const Cut& cut) 
   return 2 * ceil_div(units(p) * ceil_div(p.seqlen, kChunk), cut.part);
 }
 
-// What the passes take beside a chunk of the second, in its time: a chunk of the first, what a
-// block begins with, a hand-over, each state that is handed over.
+// What passes take beside a chunk of y, in its time; measured.
 struct Costs {
-  double first_pass, begin, hand_over, state;
-
+  double state_chunk = 0.45;  // a chunk of which only the state is made
+  double begin = 2.5;         // a block's beginning
+  double hand_over = 2;       // from the first pass to the second
+  double state = 0.5;         // each state that is handed over
+  double parts = 3;           // units that change within a block
   // Of two passes over segments of up to `length` chunks.
   double of(int64_t length, int64_t segments) const {
-    return (1 + first_pass) * static_cast<double>(length) + 2 * begin + hand_over +
+    return (1 + state_chunk) * static_cast<double>(length) + 2 * begin + hand_over +
            state * static_cast<double>(segments);
   }
 };
 
-// Equal segments: they use only processors that would be idle.
-inline Cut cut_segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs) {
+// Cuts units into equal segments, as far as that only uses processors that would be idle. `least`:
+// what it costs.
+inline Cut cut_segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs,
+                        double* least) {
   const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
   const int64_t chunks = ceil_div(tokens, kChunk);
   Cut best{1, 0};
-  double least = static_cast<double>(chunks) + costs.begin;
+  *least = static_cast<double>(ceil_div(units(p), num_sms)) *
+           (static_cast<double>(chunks) + costs.begin);
   for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n) {
     const double cost = costs.of(ceil_div(chunks, n), n);
-    if (cost < least) least = cost, best.segments = n;
+    if (cost < *least) *least = cost, best.segments = n;
   }
   return best;
 }
 
-// Equal parts, one for a processor, wherever that cuts a unit; unless whole units take less.
-// Packed sequences are cut into segments, because only the device knows their lengths.
-inline Cut cut_parts(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs) {
-  if (p.packed) return cut_segments(p, num_sms, costs);
+// That, or equal parts for all processors wherever they cut a unit. Blocks of parts are at
+// different tokens at a time, so the second-level cache has to hold B and C of a group; and of
+// packed sequences only the device knows the lengths.
+inline Cut cut_parts(const SsdChunkScan::Problem& p, int num_sms) {
+  constexpr Costs kCosts;
+  constexpr int64_t kCached = int64_t{8} << 20;
+  double least = 0;
+  const Cut segments = cut_segments(p, num_sms, kCosts, &least);
   const int64_t chunks = ceil_div(p.seqlen, kChunk), all = units(p) * chunks;
-  if (all == 0) return {1, 0};
-  Cut best{1, 0};
-  double least = static_cast<double>(ceil_div(units(p), num_sms)) *
-                 (static_cast<double>(chunks) + costs.begin);
-  for (int64_t blocks = num_sms; blocks > 1; blocks -= (blocks + 15) / 16) {
-    const int64_t part = ceil_div(all, blocks);
-    // Units begin at multiples of this in a part.
-    const int64_t step = std::gcd(part, chunks);
-    const int64_t segments = (part - step + chunks - 1) / part + 1;
-    if (segments == 1 || segments > kMaxSegments) continue;
-    const double cost = costs.of(part, segments) -
-                        costs.first_pass * static_cast<double>(std::max<int64_t>(part - chunks, 0));
-    if (cost < least) least = cost, best = {static_cast<int>(segments), part};
-  }
-  return best;
+  if (p.packed || all == 0 || 2 * p.seqlen * p.dstate * size_of(p.dtype) > kCached) return segments;
+  const int64_t part = ceil_div(all, num_sms);
+  // Units begin at multiples of this in a part.
+  const int64_t step = std::gcd(part, chunks);
+  const int64_t count = (part - step + chunks - 1) / part + 1;
+  if (count == 1 || count > kMaxSegments) return segments;
+  const double cost = kCosts.of(part, count) + kCosts.parts -
+                      kCosts.state_chunk * static_cast<double>(std::max<int64_t>(part - chunks, 0));
+  return cost < 0.97 * least ? Cut{static_cast<int>(count), part} : segments;
 }
 
 using Encode = decltype(&cuTensorMapEncodeTiled);

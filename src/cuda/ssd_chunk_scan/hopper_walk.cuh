@@ -17,7 +17,8 @@ __device__ __forceinline__ float* exchange_of(const HopperScan& k, const Place& 
     const int64_t first = p.unit * chunks_of(k) / k.part;
     slot = rank == 0 ? 2 * first + 1 : 2 * (first + rank);
   }
-  return k.exchange + (2 * slot + warpgroup) * exchange_floats(64 * S::kPanels) + threadIdx.x % 128;
+  return k.exchange + (2 * slot + warpgroup) * exchange_floats(64 * S::kPanels) +
+         threadIdx.x % 128 * 4;
 }
 
 // What a computing thread knows besides its registers of data.
@@ -49,7 +50,8 @@ __device__ __forceinline__ void hand_on(const W& w, int rank, const float (&stat
                                         float decay) {
   float* to = w.exchange(rank);
 #pragma unroll
-  for (int i = 0; i < n; ++i) to[i * 128] = state[i];
+  for (int i = 0; i < n; i += 4)
+    *reinterpret_cast<float4*>(to + i * 128) = {state[i], state[i + 1], state[i + 2], state[i + 3]};
   to[n * 128] = decay;
 }
 
@@ -127,15 +129,17 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& p
 // The state at the beginning of a segment, from the earlier ones in their order.
 template <class W, int n>
 __device__ void gather_state(const W& w, float (&state)[n]) {
-  const int first = w.k.initial ? 0 : 1;  // what is not zero
-  const float* from = w.exchange(first);
 #pragma unroll
-  for (int i = 0; i < n; ++i) state[i] = first <= w.p.rank ? from[i * 128] : 0.0f;
-  for (int rank = first + 1; rank <= w.p.rank; ++rank) {
-    from = w.exchange(rank);
+  for (int i = 0; i < n; ++i) state[i] = 0;
+  for (int rank = w.k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
+    const float* from = w.exchange(rank);
     const float decay = from[n * 128];
 #pragma unroll
-    for (int i = 0; i < n; ++i) state[i] = state[i] * decay + from[i * 128];
+    for (int i = 0; i < n; i += 4) {
+      const float4 v = *reinterpret_cast<const float4*>(from + i * 128);
+      state[i] = state[i] * decay + v.x, state[i + 1] = state[i + 1] * decay + v.y;
+      state[i + 2] = state[i + 2] * decay + v.z, state[i + 3] = state[i + 3] * decay + v.w;
+    }
   }
 }
 

@@ -47,20 +47,15 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   return {};
 }
 
-Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
-  return cut_parts(p, machine.num_sms,
-                   {.first_pass = 0.25, .begin = 2, .hand_over = 1, .state = 0.3});
-}
-
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int64_t states = exchanged_states(p, cut_of(p, machine));
+  const int64_t states = exchanged_states(p, cut_parts(p, machine.num_sms));
   return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  HopperScan scan = scan_of(args, p, cut_of(p, this_machine()));
+  HopperScan scan = scan_of(args, p, cut_parts(p, this_machine().num_sms));
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))

@@ -65,8 +65,9 @@ Memory lay_out(const SsdChunkScan::Problem& p, const Cut& cut, std::byte* memory
 }
 
 Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
-  return cut_segments(p, machine.num_sms,
-                      {.first_pass = 0.45, .begin = 1, .hand_over = 1, .state = 0});
+  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0};
+  double cost = 0;
+  return cut_segments(p, machine.num_sms, kCosts, &cost);
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
