@@ -49,7 +49,9 @@ int run(const Options& options, int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // a contender that has died is an error of the write to it
   const Peaks peaks = measure_peaks();
   const auto contenders = open_contenders(options);
-  const Header header = make_header(argc, argv, peaks, options.quick);
+  Header header = make_header(argc, argv, peaks, options.quick);
+  for (const int threads : options.threads)
+    if (threads > 1) header.together.push_back(measure_peaks_together(*make_pinned_pool(threads)));
   print_heading(header);
   Settings settings{.filter = std::regex(options.filter),
                     .threads = options.threads,

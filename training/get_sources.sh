@@ -24,17 +24,30 @@ checkout() {  # NAME URL COMMIT
   git -C "$src/git/$1" checkout --quiet "$3"
 }
 
+unpack_archive() {  # NAME PATH: beside the archive, once
+  local archive=$src/git/$1/$2
+  [ -e "$archive.unpacked" ] && return
+  tar -xzf "$archive" -C "$(dirname "$archive")"
+  touch "$archive.unpacked"
+}
+
 read_sources() {
   python3 - "$here/sources.json" <<'PY'
 import json, sys
 sources = json.load(open(sys.argv[1]))
 for s in sources["speech"] + sources["noise"]:
   print("package", s["package"]) if "package" in s else print("repository", s["checkout"], s["repository"], s["commit"])
+  if "archive" in s:
+    print("archive", s["checkout"], s["archive"])
 PY
 }
 
 read_sources | while read -r kind a b c; do
-  if [ "$kind" = package ]; then unpack "$a"; else checkout "$a" "$b" "$c"; fi
+  case $kind in
+    package) unpack "$a" ;;
+    repository) checkout "$a" "$b" "$c" ;;
+    archive) unpack_archive "$a" "$b" ;;
+  esac
 done
 if [ "${2:-}" = --heldout ]; then
   for package in asterisk-core-sounds-{en,fr,es}-g722 tuxpaint-stamps-default \

@@ -6,8 +6,17 @@ import torch
 import torch.nn.functional as F
 
 import frontend
+import perceptual
 
-WEIGHTS = {"mag": 0.2, "complex": 0.05, "phase": 0.2, "snr": 0.02, "compressed": 1.0}
+WEIGHTS = {
+    "mag": 0.2,
+    "complex": 0.05,
+    "phase": 0.2,
+    "snr": 0.03,
+    "compressed": 1.0,
+    "disturbance": 0.2,
+    "envelope": 0.4
+}
 MAX_LOG_MAG = 11.0
 _envelopes = {}
 
@@ -59,7 +68,7 @@ def compressed_error(z_spectrum, x_spectrum, gain):
 
 
 def loss(output, spectrum, y, x, rate, rule):
-  """output: (mag, cos, sin); spectrum: STFT of y. Returns (total, detached terms [6])."""
+  """output: (mag, cos, sin); spectrum: STFT of y. Returns (total, detached terms [8])."""
   mag, cos, sin = output
   target = frontend.stft(x, rate)
   target_abs = target.abs()
@@ -76,6 +85,9 @@ def loss(output, spectrum, y, x, rate, rule):
   snr, snr2 = noise_to_signal_db(z, x, y, 1e-3), noise_to_signal_db(z2, x, y, 1e-4)
   comp = compressed_error(frontend.stft(z, rate), target, gain)
   comp2 = compressed_error(frontend.stft(z2, rate), target, gain)
+  heard, envelope = (e.mean() for e in perceptual.errors(z2, x, rate))
   total = (WEIGHTS["mag"] * l_mag + WEIGHTS["complex"] * l_complex + WEIGHTS["phase"] * l_phase +
-           WEIGHTS["snr"] * 0.5 * (snr + snr2) + WEIGHTS["compressed"] * 0.5 * (comp + comp2))
-  return total, torch.stack([l_mag, l_complex, l_phase, snr, snr2, comp2]).detach()
+           WEIGHTS["snr"] * 0.5 * (snr + snr2) + WEIGHTS["compressed"] * 0.5 * (comp + comp2) +
+           WEIGHTS["disturbance"] * heard + WEIGHTS["envelope"] * envelope)
+  return total, torch.stack([l_mag, l_complex, l_phase, snr, snr2, comp2, heard,
+                             envelope]).detach()

@@ -106,14 +106,21 @@ class Mixer:
 
   def real_noise(self, count, rate, n):
     speed = float(self.rng.choice([0.7, 0.85, 1.0, 1.0, 1.2, 1.4]))
-    x = fft_resample(self.noise_bank.draw(count, int(n / rate * 48000 * speed / 480) * 480), n)
-    return shape(x, self.curve(count, n, 4))
+    draw = lambda: fft_resample(
+        self.noise_bank.draw(count, int(n / rate * 48000 * speed / 480) * 480), n)
+    x = draw()
+    x = torch.where(self.chance(count, 0.3), x.flip(1), x)
+    other = draw()
+    x = x + self.chance(count, 0.35) * other * (rms(x) / rms(other)) * 10**(
+        self.uniform(count, -10, 3) / 20)
+    x = torch.where(self.chance(count, 0.25), convolve(x, self.room(count, rate)), x)
+    return shape(x, self.curve(count, n, 5))
 
   def coloured(self, count, rate, n):
     """Sloped noise; half of it fan-like (narrow peaks), some with slow level changes."""
     t = torch.arange(n, device=self.device) / rate
     f = torch.arange(n // 2 + 1, device=self.device) * (rate / n)
-    response = (f + 40).pow(-self.uniform(count, -0.3, 1.3)) * self.curve(count, n, 5)
+    response = (f + 40).pow(-self.uniform(count, -0.3, 1.9)) * self.curve(count, n, 5)
     centre, width = self.uniform(3 * count, 60, min(4000,
                                                     rate * 0.45)), self.uniform(3 * count, 4, 120)
     peaks = (self.uniform(3 * count, 0, 6) * torch.exp(-((f - centre) / width)**2)).view(
@@ -129,6 +136,7 @@ class Mixer:
     for voices in (int(self.rng.integers(1, 5)), int(self.rng.integers(2, 5))):
       each = self.speech(count * voices, rate, n) * 10**(self.uniform(count * voices, -8, 0) / 20)
       x = x + each.view(voices, count, n).sum(0)
+    x = torch.where(self.chance(count, 0.5), convolve(x, self.room(count, rate)), x)
     return shape(x, self.curve(count, n, 3))
 
   def hum(self, count, rate, n):
@@ -142,12 +150,13 @@ class Mixer:
     return (torch.sin(2 * math.pi * f * t + torch.empty_like(f).uniform_(0, 6.28)) * level).sum(1)
 
   def clicks(self, count, rate, n):
-    """Sparse impulses through short decaying resonances."""
+    """Sparse impulses through short decaying resonances: knocks, clatter, keys."""
     impulses = torch.randn(count, n, device=self.device) * (torch.rand(
         count, n, device=self.device) < 10**self.uniform(count, 0, 1.6) / rate)
     t = torch.arange(int(0.06 * rate), device=self.device) / rate
-    tone = torch.sin(2 * math.pi * 10**self.uniform(count, 1.9, min(3.7, math.log10(rate * 0.45))) *
-                     t)
+    modes = 10**self.uniform(3 * count, 1.9, min(3.7, math.log10(rate * 0.45)))
+    tone = (torch.sin(2 * math.pi * modes * t) * self.uniform(3 * count, 0, 1)).view(3, count,
+                                                                                     -1).sum(0)
     decay = torch.exp(-t * 10**self.uniform(count, 1.8, 3.3))
     return convolve(impulses, decay * (torch.randn(count, len(t), device=self.device) * 0.3 + tone))
 
@@ -217,7 +226,7 @@ class Mixer:
     t = torch.arange(n, device=dev) / n  # a stretch without speech in some items
     hole = torch.sigmoid(
         (self.uniform(count, 0.1, 0.35) - (t - self.uniform(count, 0, 1)).abs()) * 300)
-    x = x * (1 - self.chance(count, 0.15) * hole)
+    x = x * (1 - self.chance(count, 0.3) * hole)
     x = torch.where(self.chance(count, 0.25), convolve(x, self.room(count, rate)), x)
     x = x / rms(x)
     kind = torch.rand(count, 1, device=dev)  # 9 % clean, 11 % nearly clean

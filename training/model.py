@@ -10,6 +10,7 @@ checkpoint.
 Letters: B batch, C hid_feature, E = expand * C, N d_state, R dt_rank, T frames, F bins, L sequence length.
 """
 import math
+import re
 
 import torch
 import torch.nn as nn
@@ -254,3 +255,17 @@ class ReUse(nn.Module):
     re, im = self.phase_decoder.fast(x, kernels)[:, :bins, :frames].unbind(-1)
     scale = torch.rsqrt(re * re + im * im + 1e-8)
     return mag, re * scale, im * scale
+
+
+def grown(state, blocks):
+  """The state of the same function with more TF-Mamba blocks: copies of the last one whose two
+  norms, the last operation before each residual, are zero.
+  """
+  present = 1 + max(int(m.group(1)) for m in (re.match(r"TSMamba\.(\d+)\.", k) for k in state) if m)
+  out = dict(state)
+  for i in range(present, blocks):
+    for name, value in state.items():
+      if name.startswith(f"TSMamba.{present - 1}."):
+        new = name.replace(f"TSMamba.{present - 1}.", f"TSMamba.{i}.")
+        out[new] = torch.zeros_like(value) if "mamba.norm." in name else value.clone()
+  return out

@@ -7,7 +7,8 @@
 //
 // One thread per channel is too few threads to hide latency at training sizes (measured: 0.6
 // instructions a cycle), so four neighbouring lanes share a channel of the scan, four states each,
-// and a warp covers eight channels.
+// and a warp covers eight channels. Time advances in chunks of four steps: each of the four lanes
+// loads, prepares and finishes one of them, and all loads of a chunk come before their first use.
 #include <cuda_runtime.h>
 #include <stdint.h>
 
@@ -97,9 +98,21 @@ __device__ __forceinline__ float QuadSum(float v) {
   return v + __shfl_xor_sync(kFull, v, 2);
 }
 
+// Sums v[0..3] over the four lanes of a channel; lane q returns the sum of v[q].
+__device__ __forceinline__ float QuadScatter(const float (&v)[4], int q) {
+  const bool high = q & 2, odd = q & 1;
+  const float lo = (high ? v[2] : v[0]) + __shfl_xor_sync(kFull, high ? v[0] : v[2], 2);
+  const float hi = (high ? v[3] : v[1]) + __shfl_xor_sync(kFull, high ? v[1] : v[3], 2);
+  return (odd ? hi : lo) + __shfl_xor_sync(kFull, odd ? lo : hi, 1);
+}
+
+// What lane j of the channel's four holds.
+__device__ __forceinline__ float FromLane(float v, int j) { return __shfl_sync(kFull, v, j, 4); }
+
 // u, dl (step size before bias and softplus) [batch, L, E]; A = -exp(A_log) [E, 16]; bc [batch, L,
 // 32] = B, C; z [batch, L, ldz] -> y [batch, L, E]. kept (may be null) [ceil(L / 4), batch * E,
-// 16]: states before every 4th step.
+// 16]: states before every 4th step. Of the four steps of a chunk each lane of a channel loads,
+// prepares and finishes one.
 __global__ void __launch_bounds__(kThreads)
     ScanForward(const float* __restrict__ u, const float* __restrict__ dl,
                 const float* __restrict__ A, const float* __restrict__ bc,
@@ -108,32 +121,43 @@ __global__ void __launch_bounds__(kThreads)
                 float* __restrict__ kept, int batch, int L, int E) {
   const int id = blockIdx.x * kThreads + threadIdx.x, i = id >> 2, q = id & 3;
   const int b = i / E, e = i % E;
-  const int64_t channels = (int64_t)batch * E;
+  const int64_t channels = (int64_t)batch * E, row0 = (int64_t)b * L;
   const float4 a4 = ((const float4*)A)[e * 4 + q];
   const float a[4] = {a4.x * kLog2e, a4.y * kLog2e, a4.z * kLog2e, a4.w * kLog2e};
   float h[4] = {0, 0, 0, 0};
   const float skip = D[e], shift = bias[e];
-#pragma unroll 4
-  for (int t = 0; t < L; ++t) {
-    if (kept && t % kChunk == 0) {
-      ((float4*)kept)[((int64_t)(t / kChunk) * channels + i) * 4 + q] =
+  for (int t0 = 0; t0 < L; t0 += kChunk) {
+    const int64_t own = row0 + min(t0 + q, L - 1);
+    const float raw = dl[own * E + e], um = u[own * E + e], zm = z[own * ldz + e];
+    float4 B4[kChunk], C4[kChunk];
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) {
+      const int64_t r = row0 + min(t0 + j, L - 1);
+      B4[j] = ((const float4*)bc)[r * 8 + q];
+      C4[j] = ((const float4*)bc)[r * 8 + 4 + q];
+    }
+    if (kept) {
+      ((float4*)kept)[((int64_t)(t0 / kChunk) * channels + i) * 4 + q] =
           make_float4(h[0], h[1], h[2], h[3]);
     }
-    const int64_t r = (int64_t)b * L + t;
-    const float dt = Softplus(dl[r * E + e] + shift), ut = u[r * E + e], zt = z[r * ldz + e];
-    const float4 B4 = ((const float4*)bc)[r * 8 + q], C4 = ((const float4*)bc)[r * 8 + 4 + q];
-    const float dtu = dt * ut;
-    h[0] = exp2f(dt * a[0]) * h[0] + dtu * B4.x;
-    h[1] = exp2f(dt * a[1]) * h[1] + dtu * B4.y;
-    h[2] = exp2f(dt * a[2]) * h[2] + dtu * B4.z;
-    h[3] = exp2f(dt * a[3]) * h[3] + dtu * B4.w;
-    const float sum = QuadSum(h[0] * C4.x + h[1] * C4.y + h[2] * C4.z + h[3] * C4.w);
-    if (q == 0) y[r * E + e] = (sum + skip * ut) * zt * Sigmoid(zt);
+    const float dtm = Softplus(raw + shift), dtum = dtm * um;
+    float out[kChunk];
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) {
+      const float dt = FromLane(dtm, j), dtu = FromLane(dtum, j);
+      h[0] = exp2f(dt * a[0]) * h[0] + dtu * B4[j].x;
+      h[1] = exp2f(dt * a[1]) * h[1] + dtu * B4[j].y;
+      h[2] = exp2f(dt * a[2]) * h[2] + dtu * B4[j].z;
+      h[3] = exp2f(dt * a[3]) * h[3] + dtu * B4[j].w;
+      out[j] = h[0] * C4[j].x + h[1] * C4[j].y + h[2] * C4[j].z + h[3] * C4[j].w;
+    }
+    const float sum = QuadScatter(out, q);
+    if (t0 + q < L) y[own * E + e] = (sum + skip * um) * zm * Sigmoid(zm);
   }
 }
 
 // dbc [batch * L, E / 8, 32]: dB and dC summed over eight channels. part [18, batch * E]: dA (16),
-// dD, dbias.
+// dD, dbias. Steps past the end have step size and gradient 0 and change nothing.
 __global__ void __launch_bounds__(kThreads)
     ScanBackward(const float* __restrict__ u, const float* __restrict__ dl,
                  const float* __restrict__ A, const float* __restrict__ bc,
@@ -145,7 +169,7 @@ __global__ void __launch_bounds__(kThreads)
   const int id = blockIdx.x * kThreads + threadIdx.x, i = id >> 2, q = id & 3,
             lane = threadIdx.x & 31;
   const int b = i / E, e = i % E;
-  const int64_t channels = (int64_t)batch * E;
+  const int64_t channels = (int64_t)batch * E, row0 = (int64_t)b * L;
   const float4 a4 = ((const float4*)A)[e * 4 + q];
   const float a[4] = {a4.x * kLog2e, a4.y * kLog2e, a4.z * kLog2e, a4.w * kLog2e};
   const float skip = D[e], shift = bias[e];
@@ -154,32 +178,37 @@ __global__ void __launch_bounds__(kThreads)
   const int column = slot < 4 ? 4 * q + slot : kStates + 4 * q + slot - 4;
   float g[4] = {0, 0, 0, 0}, ga[4] = {0, 0, 0, 0}, gd = 0, gb = 0;
   for (int c = (L + kChunk - 1) / kChunk - 1; c >= 0; --c) {
-    const int t0 = c * kChunk, steps = L - t0 < kChunk ? L - t0 : kChunk;
+    const int t0 = c * kChunk;
+    const bool mine = t0 + q < L;
+    const int64_t own = row0 + min(t0 + q, L - 1);
+    const float raw = dl[own * E + e] + shift, um = u[own * E + e], zm = z[own * ldz + e],
+                gom = mine ? dy[own * E + e] : 0.f;
     const float4 h4 = ((const float4*)kept)[((int64_t)c * channels + i) * 4 + q];
-    float h[4] = {h4.x, h4.y, h4.z, h4.w}, before[kChunk][4], dts[kChunk], raws[kChunk], us[kChunk];
+    float4 B4[kChunk], C4[kChunk];
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) {
+      const int64_t r = row0 + min(t0 + j, L - 1);
+      B4[j] = ((const float4*)bc)[r * 8 + q];
+      C4[j] = ((const float4*)bc)[r * 8 + 4 + q];
+    }
+    const float dtm = mine ? Softplus(raw) : 0.f, sm = Sigmoid(zm), gym = gom * zm * sm;
+    float h[4] = {h4.x, h4.y, h4.z, h4.w}, before[kChunk][4];
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {  // the states again
-      if (j >= steps) continue;
-      const int64_t r = (int64_t)b * L + t0 + j;
-      raws[j] = dl[r * E + e] + shift;
-      dts[j] = Softplus(raws[j]);
-      us[j] = u[r * E + e];
-      const float4 B4 = ((const float4*)bc)[r * 8 + q];
-      const float dtu = dts[j] * us[j], B[4] = {B4.x, B4.y, B4.z, B4.w};
+      const float dt = FromLane(dtm, j), dtu = dt * FromLane(um, j);
+      const float B[4] = {B4[j].x, B4[j].y, B4[j].z, B4[j].w};
 #pragma unroll
       for (int n = 0; n < 4; ++n) {
         before[j][n] = h[n];
-        h[n] = exp2f(dts[j] * a[n]) * h[n] + dtu * B[n];
+        h[n] = exp2f(dt * a[n]) * h[n] + dtu * B[n];
       }
     }
+    float outs[kChunk], gus[kChunk], gdts[kChunk];
 #pragma unroll
     for (int j = kChunk - 1; j >= 0; --j) {  // h: state after step t0 + j
-      if (j >= steps) continue;
-      const int64_t r = (int64_t)b * L + t0 + j;
-      const float dt = dts[j], ut = us[j], zt = z[r * ldz + e], go = dy[r * E + e];
-      const float s = Sigmoid(zt), gy = go * zt * s, dtu = dt * ut;
-      const float4 B4 = ((const float4*)bc)[r * 8 + q], C4 = ((const float4*)bc)[r * 8 + 4 + q];
-      const float B[4] = {B4.x, B4.y, B4.z, B4.w}, C[4] = {C4.x, C4.y, C4.z, C4.w};
+      const float dt = FromLane(dtm, j), ut = FromLane(um, j), gy = FromLane(gym, j), dtu = dt * ut;
+      const float B[4] = {B4[j].x, B4[j].y, B4[j].z, B4[j].w},
+                  C[4] = {C4[j].x, C4[j].y, C4[j].z, C4[j].w};
       float out = 0, gu = 0, gdt = 0, v[8];
 #pragma unroll
       for (int n = 0; n < 4; ++n) {
@@ -193,14 +222,9 @@ __global__ void __launch_bounds__(kThreads)
         g[n] = gex;
         h[n] = before[j][n];
       }
-      out = QuadSum(out) + skip * ut;
-      gu = QuadSum(gu) + gy * skip;
-      gdt = QuadSum(gdt) * (raws[j] > 20.f ? 1.f : Sigmoid(raws[j]));
-      gd += gy * ut;
-      gb += gdt;
-      if (q == 0) dz[r * lddz + e] = go * out * s * (1.f + zt * (1.f - s));
-      if (q == 1) du[r * E + e] = gu;
-      if (q == 2) ddl[r * E + e] = gdt;
+      outs[j] = out;
+      gus[j] = gu;
+      gdts[j] = gdt;
 #pragma unroll
       for (int x = 4; x >= 1; x >>= 1) {  // eight sums over the eight channels of the warp
         const bool upper = lane & (x * 4);
@@ -210,9 +234,21 @@ __global__ void __launch_bounds__(kThreads)
           v[m] = keep + __shfl_xor_sync(kFull, send, x * 4);
         }
       }
-      dbc[(r * (E / 8) + e / 8) * 32 + column] = v[0];
+      if (t0 + j < L) dbc[((row0 + t0 + j) * (E / 8) + e / 8) * 32 + column] = v[0];
+    }
+    const float out = QuadScatter(outs, q) + skip * um;
+    const float gu = QuadScatter(gus, q) + gym * skip;
+    const float gdt = QuadScatter(gdts, q) * (raw > 20.f ? 1.f : Sigmoid(raw));
+    if (mine) {
+      gd += gym * um;
+      gb += gdt;
+      dz[own * lddz + e] = gom * out * sm * (1.f + zm * (1.f - sm));
+      du[own * E + e] = gu;
+      ddl[own * E + e] = gdt;
     }
   }
+  gd = QuadSum(gd);
+  gb = QuadSum(gb);
 #pragma unroll
   for (int n = 0; n < 4; ++n) part[(4 * q + n) * channels + i] = ga[n];
   if (q == 0) {

@@ -13,6 +13,8 @@ import losses
 import model
 import trainer
 
+SIZES = (4, 6, 8)
+
 
 def relative(a, b):
   return ((a.double() - b.double()).norm() / b.double().norm()).item()
@@ -77,6 +79,17 @@ def timed(f, repeats):
   return (time.time() - start) / repeats * 1e3
 
 
+def compare_sizes(args, mix):
+  """Time of a pass and loss on the same items as blocks are added to the start."""
+  y, x = mix.batch(16000, 8, 2.0)
+  for blocks in SIZES:
+    net = trainer.initial(blocks, args.init)[0]
+    graph = trainer.GraphedPass(net, 16000, 8, 32000)
+    trainer.say(blocks, "blocks: graph ms %.1f" % timed(lambda: graph(y, x), 20), "terms",
+                [round(v, 4) for v in graph(y, x).tolist()], "gradients finite",
+                all(bool(torch.isfinite(g).all()) for g in graph.grads))
+
+
 def main(args, mix, items):
   check_network(mix)
   for rate in trainer.PROBABILITY:
@@ -84,22 +97,24 @@ def main(args, mix, items):
     snr = 10 * torch.log10(x.square().sum(1) / (y - x).square().sum(1).clamp(min=1e-9))
     trainer.say(rate, "finite", bool(torch.isfinite(y).all() and torch.isfinite(x).all()), "snr",
                 [round(v) for v in snr.tolist()])
+  compare_sizes(args, mix)
   loop = trainer.Trainer(args, mix, items)
-  for rate, count in loop.counts.items():
-    y, x = mix.batch(rate, count, args.segment)
-    ms = timed(lambda: loop.passes[rate](y, x), 10)
-    graphed = loop.passes[rate](y, x).clone()
-    loop.passes[rate]._clear()
+  for (rate, seconds), graph in loop.passes.items():
+    count = len(graph.y)
+    y, x = mix.batch(rate, count, seconds)
+    ms = timed(lambda: graph(y, x), 10)
+    graphed = graph(y, x).clone()
+    loop.net.zero_grad(set_to_none=True)
     eager = trainer.gradient_pass(loop.net, y, x, rate)
     loop.net.zero_grad(set_to_none=True)
     trainer.say(
-        rate, "batch", count, "graph ms %.1f, mixing of two steps ms %.1f" %
-        (ms, timed(lambda: mix.batch(rate, 2 * count, args.segment), 3)),
+        rate, seconds, "s, batch", count, "graph ms %.1f, mixing of two steps ms %.1f" %
+        (ms, timed(lambda: mix.batch(rate, 2 * count, seconds), 3)),
         "loss graph/eager %.4f %.4f" % (graphed[-1], eager[-1]), "terms",
         [round(v, 3) for v in graphed.tolist()])
-  y, x = mix.batch(16000, loop.counts[16000], args.segment)
+  graph = loop.passes[16000, args.segment]
   with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-    loop.passes[16000](y, x)
+    graph(graph.y, graph.x)
     torch.cuda.synchronize()
   print(profile.key_averages().table(sort_by="cuda_time_total",
                                      row_limit=28,

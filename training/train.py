@@ -32,6 +32,7 @@ def main():
   parser.add_argument("--lr", type=float, default=2e-3)
   parser.add_argument("--batch", type=float, default=1.0, help="multiplies the audio per step")
   parser.add_argument("--segment", type=float, default=2.0, help="seconds per item")
+  parser.add_argument("--last-segment", type=float, default=4.0, help="the same, late in the run")
   parser.add_argument("--blocks", type=int, default=model.CONFIG["num_tfmamba"])
   parser.add_argument("--seed", type=int, default=0)
   parser.add_argument("--init", help="checkpoint whose averaged weights are the start")

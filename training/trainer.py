@@ -4,6 +4,7 @@ line.
 """
 import json
 import math
+import os
 import time
 
 import numpy as np
@@ -13,15 +14,18 @@ import frontend
 import kernels
 import losses
 import model
+import perceptual
 
 # the level the network works at: log1p then resolves 50 to 60 dB below speech
 INPUT_RMS_DBFS = 15.0
 BYPASS = {"low_db": -20.0, "high_db": -14.0, "bins": 3, "frames": 3}
 BATCH_SECONDS = {8000: 32.0, 16000: 16.0, 24000: 10.0, 48000: 6.0}  # audio per step
-PROBABILITY = {8000: 0.14, 16000: 0.5, 24000: 0.08, 48000: 0.28}
+PROBABILITY = {8000: 0.12, 16000: 0.58, 24000: 0.07, 48000: 0.23}
 GRAD_CLIP = 10.0
 EMA_DECAY = 0.999
 WARM_UP = 300
+CHECK_SECONDS = 100
+LAST_PART = 0.6  # share of the run after which the segments have --last-segment seconds
 DTYPE = torch.bfloat16  # of the convolution blocks
 START = time.time()
 
@@ -53,8 +57,8 @@ def run(net, y, rate, dtype):
 
 
 def validate(net, items, dtype=DTYPE):
-  """Per rate: SI-SDR of input, network, bypass; LSD of input and bypass. 'clean': SI-SDR with the
-  target as input.
+  """Per rate: SI-SDR of input, network, bypass; LSD of input and bypass; disturbance and envelope
+  error of the bypass. 'clean': SI-SDR with the target as input.
   """
   out = {}
   for rate, (y, x) in items.items():
@@ -62,7 +66,7 @@ def validate(net, items, dtype=DTYPE):
     out[rate] = [
         round(v, 2)
         for v in (si_sdr(y, x), si_sdr(z, x), si_sdr(z2, x), lsd(y, x, rate), lsd(z2, x, rate))
-    ]
+    ] + [round(v.mean().item(), 4) for v in perceptual.errors(z2, x, rate)]
   x = items[16000][1]
   x = x * frontend.level(x, INPUT_RMS_DBFS)
   out["clean"] = [round(si_sdr(v, x), 2) for v in run(net, x, 16000, dtype)]
@@ -114,31 +118,39 @@ class GraphedPass:
     return self.terms
 
 
+def initial(blocks, checkpoint):
+  """(network, config, runs so far); the weights are random or grown from a checkpoint's average."""
+  config = dict(model.CONFIG, num_tfmamba=blocks)
+  net, history = model.ReUse(config).cuda(), []
+  if checkpoint:
+    state = torch.load(checkpoint, map_location="cuda")
+    net.load_state_dict(model.grown(state["ema"], blocks))
+    history = state["history"]
+  return net, config, history
+
+
 class Trainer:
   """Network, averaged copy, optimiser, graphs and log of one run."""
 
   def __init__(self, args, mix, items):
     self.args, self.mix, self.items = args, mix, items
-    config = dict(model.CONFIG, num_tfmamba=args.blocks)
     torch.manual_seed(args.seed)
-    self.net, self.ema = model.ReUse(config).cuda(), model.ReUse(config).cuda()
-    self.history = []
-    if args.init:
-      state = torch.load(args.init, map_location="cuda")
-      self.net.load_state_dict(state["ema"])
-      self.history = state["history"]
+    self.net, self.config, self.history = initial(args.blocks, args.init)
+    self.ema = initial(args.blocks, args.init)[0]
     self.ema.load_state_dict(self.net.state_dict())
-    self.config = config
     flat = lambda name, p: p.dim() < 2 or "A_log" in name
     groups = [{
         "params": [p for n, p in self.net.named_parameters() if flat(n, p) == f],
         "weight_decay": 0.0 if f else 0.01
     } for f in (False, True)]
     self.optimiser = torch.optim.AdamW(groups, lr=args.lr, betas=(0.9, 0.99), fused=True)
-    self.counts = {r: max(1, int(s * args.batch / args.segment)) for r, s in BATCH_SECONDS.items()}
     self.passes = {
-        r: GraphedPass(self.net, r, c, int(args.segment * r)) for r, c in self.counts.items()
+        (r, seconds): GraphedPass(self.net, r, max(1, int(s * args.batch / seconds)),
+                                  int(seconds * r))
+        for seconds in {args.segment, args.last_segment} for r, s in BATCH_SECONDS.items()
     }
+    self.side = torch.cuda.Stream()
+    self.rng = np.random.default_rng(args.seed + 1)
     self.step, self.seen = 0, 0.0
     self.log = open(args.out + "/train.jsonl", "w", encoding="utf-8")
 
@@ -167,10 +179,22 @@ class Trainer:
             "input_rms_dbfs": INPUT_RMS_DBFS,
             "bypass": BYPASS,
             "history": self.history + [run_info]
-        }, f"{self.args.out}/{name}")
+        }, f"{self.args.out}/{name}.part")
+    os.replace(f"{self.args.out}/{name}.part", f"{self.args.out}/{name}")
 
-  def set_rate(self, deadline):
-    done = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
+  def mixed(self, seconds):
+    """Two steps' items for one rate, made on the side stream while the main one trains."""
+    rates, p = list(PROBABILITY), np.array(list(PROBABILITY.values()))
+    rate = int(self.rng.choice(rates, p=p / p.sum()))
+    graph = self.passes[rate, seconds]
+    count = len(graph.y)
+    with torch.cuda.stream(self.side):
+      y, x = self.mix.batch(rate, 2 * count, seconds)
+      order = torch.randperm(2 * count, device="cuda")
+      halves = [(graph, rate, y[i], x[i]) for i in (order[:count], order[count:])]
+    return halves, self.side.record_event()
+
+  def set_rate(self, done):
     lr = self.args.lr * min(1, (self.step + 1) / WARM_UP) * (0.01 + 0.99 * 0.5 *
                                                              (1 + math.cos(math.pi * done)))
     for group in self.optimiser.param_groups:
@@ -179,22 +203,23 @@ class Trainer:
 
   def fit(self, deadline):
     params, averaged = list(self.net.parameters()), list(self.ema.parameters())
-    rates, p = list(PROBABILITY), np.array(list(PROBABILITY.values()))
-    rng = np.random.default_rng(self.args.seed + 1)
     self.begin = time.time()
-    next_check, total, terms_seen, todo = 60, 0, 0, []
+    next_check, total, terms_seen, todo, done = CHECK_SECONDS, 0, 0, [], 0.0
+    following = self.mixed(self.args.segment)
     while time.time() < deadline:
-      lr = self.set_rate(deadline)
-      if not todo:  # one mixing call serves two steps
-        rate = int(rng.choice(rates, p=p / p.sum()))
-        count = self.counts[rate]
-        y, x = self.mix.batch(rate, 2 * count, self.args.segment)
-        order = torch.randperm(2 * count, device="cuda")
-        todo = [(rate, y[order[:count]], x[order[:count]]),
-                (rate, y[order[count:]], x[order[count:]])]
-      rate, y, x = todo.pop()
-      terms = self.passes[rate](y, x)
-      self.seen += len(y) * self.args.segment
+      done = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
+      lr = self.set_rate(done)
+      fresh = not todo
+      if fresh:
+        todo, ready = following
+        torch.cuda.current_stream().wait_event(ready)
+      graph, rate, y, x = todo.pop()
+      for v in (y, x):
+        v.record_stream(torch.cuda.current_stream())
+      terms = graph(y, x)
+      if fresh:
+        following = self.mixed(self.args.segment if done < LAST_PART else self.args.last_segment)
+      self.seen += y.numel() / rate
       norm = torch.nn.utils.clip_grad_norm_(params, GRAD_CLIP)
       self.optimiser.grad_scale = None
       self.optimiser.found_inf = (~torch.isfinite(norm)).float().reshape(
@@ -209,10 +234,11 @@ class Trainer:
       if self.step % 200 == 0:
         mean = [round(float(v), 4) for v in total / max(terms_seen, 1)] if terms_seen else []
         total, terms_seen = 0, 0
-        say(self.step, "lr %.2e" % lr, "mag complex phase snr snr2 comp2 total gnorm (16k)", mean)
+        say(self.step, "lr %.2e" % lr,
+            "mag complex phase snr snr2 comp2 heard envelope total gnorm (16k)", mean)
         self.write(lr=lr, terms=mean)
       if time.time() - self.begin > next_check:
-        next_check += 60
+        next_check += CHECK_SECONDS
         scores = validate(self.ema, self.items)
         say("VAL", scores)
         self.write(val=scores)

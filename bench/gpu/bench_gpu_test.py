@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""Tests of what needs no GPU: merge.py, and when a peer is timed."""
+"""Tests of what needs no GPU: merge.py, report.py, what run.py checks, and when a peer is timed."""
+import contextlib
 import copy
+import io
 import unittest
+import unittest.mock
 
+import cases
 import merge
+import report
+import run
 from peers.measure import measure
 from peers.work import Missing, Work
 
@@ -122,10 +128,11 @@ class Merge(unittest.TestCase):
     self.assertEqual(row["peer_python_ms"], 0.8)
 
   def test_rows_of_the_check_come_in_milliseconds_and_meet_theirs(self):
-    row = dict(OURS, median_us=20.0, layout="channels_last", nslots=1, wrong="")
+    row = dict(OURS, median_us=20.0, copy_us=12.0, layout="channels_last", nslots=1, wrong="")
     del row["median_ms"]
     row = merge.of_check(row)
     self.assertAlmostEqual(row["median_ms"], 0.02)
+    self.assertAlmostEqual(row["copy_ms"], 0.012)
     self.assertNotIn("nslots", row)
     (met,) = merge.merged(merge.with_bounds([row], LIMITS), [PEER])
     self.assertAlmostEqual(met["ratio"], 5.0)
@@ -180,6 +187,48 @@ class Merge(unittest.TestCase):
   def test_the_table_has_a_line_for_each_row(self):
     rows = merge.merged([OURS], [PEER, peer(seqlen=1), peer(wrong=True)])
     self.assertEqual(len(merge.table(rows).splitlines()), len(rows))
+
+
+class Report(unittest.TestCase):
+  DOCUMENT = "before\n<!-- a: begin -->\nold\n<!-- a: end -->\nafter\n"
+
+  def test_a_table_takes_the_place_of_the_old_one(self):
+    once = report.with_tables(self.DOCUMENT, {"a": ["| new |", "| --- |"]})
+    self.assertEqual(
+        once, "before\n<!-- a: begin -->\n\n| new |\n| --- |\n\n<!-- a: end -->\nafter\n")
+    self.assertEqual(report.with_tables(once, {"a": ["| new |", "| --- |"]}), once)
+
+  def test_a_document_without_the_marks_is_an_error(self):
+    with self.assertRaisesRegex(ValueError, "no lines for b"):
+      report.with_tables(self.DOCUMENT, {"b": ["x"]})
+
+  def test_what_is_above_its_bar_is_called_missed(self):
+    row = dict(OURS, copy_ms=0.01)
+    for median_ms, missed in ((0.039, 0), (0.041, 1)):
+      table = "\n".join(report.bars_table([dict(row, median_ms=median_ms)], 4e12))
+      self.assertEqual(table.count("**missed**"), missed)
+
+
+class Run(unittest.TestCase):
+
+  def test_without_a_sanitizer_nothing_is_asked_of_it(self):
+    with unittest.mock.patch("shutil.which", return_value=None), \
+         contextlib.redirect_stdout(io.StringIO()) as said:
+      self.assertEqual(run.sanitizers("check"), {})
+    self.assertIn("skipped", said.getvalue())
+
+  def test_the_sanitizer_goes_over_each_operator_with_both_tools(self):
+    with unittest.mock.patch("shutil.which", return_value="/bin/sanitizer"):
+      commands = run.sanitizers("check")
+    operators = {case["operator"] for case in cases.named()}
+    self.assertEqual(len(operators), 5)
+    self.assertEqual(set(commands),
+                     {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
+    self.assertIn("^causal_conv1d/", commands["memcheck causal_conv1d"])
+
+  def test_a_check_that_fails_ends_the_run_by_name(self):
+    with self.assertRaisesRegex(SystemExit, "bad.*3"), contextlib.redirect_stdout(io.StringIO()):
+      run.run_beside({"good": ["true"], "bad": ["sh", "-c", "exit 3"]})
 
 
 if __name__ == "__main__":

@@ -3,10 +3,14 @@
 """Prints what docs/performance.md says about the GPU from a JSON that merge.py wrote: our best
 kernel on each work against its bar and against every peer, as tables in Markdown.
 
-  report.py bench/results/gpu-DATE.json
+  report.py bench/results/gpu-DATE.json [--into docs/performance.md]
+
+With --into they take the place of what the document has between its lines
+"<!-- NAME: begin -->" and "<!-- NAME: end -->" for the names gpu-bars, gpu-peers and gpu-sweep.
 """
+import argparse
 import json
-import sys
+import pathlib
 
 # What the kernels must reach, in microseconds: (operator, sizes and type, at most, aim). The bars of
 # the convolution and of decoding are shares of the copy speed: see bar_of.
@@ -72,8 +76,8 @@ def size_of(row):
 
 def bars_table(rows, copy_bytes_per_s):
   lines = [
-      "| work | type | kernel | us | at most (aim) | of the bound |",
-      "| --- | --- | --- | --- | --- | --- |"
+      "| work | type | kernel | us | at most (aim) | of the bound | of a copy of as many bytes |",
+      "| --- | --- | --- | --- | --- | --- | --- |"
   ]
   for group in best_rows(rows):
     row = group[0]
@@ -86,7 +90,8 @@ def bars_table(rows, copy_bytes_per_s):
     lines.append(
         f'| {row["operator"]} {row["case"]} {row.get("layout", "")} {size_of(row)} | '
         f'{row["dtype"]} | {row["kernel"].split("/")[1]} | {us(measured)}{verdict} | {most} | '
-        f'{row["bound_ms"] / row["median_ms"]:.0%} {row["bound_kind"]} |')
+        f'{row["bound_ms"] / row["median_ms"]:.0%} {row["bound_kind"]} | '
+        f'{row["copy_ms"] / row["median_ms"]:.0%} |')
   return lines
 
 
@@ -123,13 +128,33 @@ def sweep_lines(rows):
           f"{ratio:.2f} times as fast at the worst ({size} {layout})"
 
 
+def with_tables(document, tables):
+  """The document with each table between its two marks; ValueError where a mark is missing."""
+  for name, lines in tables.items():
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    if document.count(begin) != 1 or document.count(end) != 1:
+      raise ValueError(f"the document has no lines for {name}")
+    before, rest = document.split(begin)
+    document = before + begin + "\n" + "\n".join(lines) + "\n\n" + end + rest.split(end)[1]
+  return document
+
+
 def main():
-  with open(sys.argv[1]) as file:
-    result = json.load(file)
-  copy = result["ceilings"]["copy_bytes_per_s"]
-  print("\n".join(
-      bars_table(result["rows"], copy) + [""] + peers_table(result["rows"]) + [""] +
-      list(sweep_lines(result["rows"]))))
+  parser = argparse.ArgumentParser(description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("result", type=pathlib.Path)
+  parser.add_argument("--into", type=pathlib.Path, help="a document with marks for the tables")
+  options = parser.parse_args()
+  result = json.loads(options.result.read_text())
+  tables = {
+      "gpu-bars": bars_table(result["rows"], result["ceilings"]["copy_bytes_per_s"]),
+      "gpu-peers": peers_table(result["rows"]),
+      "gpu-sweep": list(sweep_lines(result["rows"])),
+  }
+  if options.into:
+    options.into.write_text(with_tables(options.into.read_text(), tables))
+  else:
+    print("\n\n".join("\n".join(lines) for lines in tables.values()))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""Times the peers on cases.py: answer compared with float64 first, then through Python and from a
-CUDA graph. A wrong answer is a row with its error and no time; a missing peer is a line that says
-how to get it."""
+"""Times the peers on cases that cases.py printed: answer compared with float64 first, then through
+Python and from a CUDA graph. A wrong answer is a row with its error and no time; a missing peer is
+a line that says how to get it."""
 
 import argparse
 import json
 import os
 import sys
-import time
 
 import torch
 
-import cases
 from peers import conv1d, llama, mamba, timing
 from peers.measure import measure
 from peers.work import Missing
@@ -42,12 +40,11 @@ def line(row):
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--peers", default="build/peers", help="folder of the unpacked peers")
-  parser.add_argument("--filter", default="", help="regular expression on 'operator case dtype'")
-  parser.add_argument("--sweep", action="store_true", help="the sweep of sizes, too")
-  parser.add_argument("--seconds", type=float, default=1e9, help="stop after about this long")
+  parser.add_argument("--cases", required=True, help="what to time: a file that cases.py printed")
   parser.add_argument("--json", help="write the rows here")
   options = parser.parse_args()
-  start = time.monotonic()
+  with open(options.cases) as file:
+    wanted = json.load(file)
   sys.path.insert(0, f"{options.peers}/lib")
   sys.setdlopenflags(os.RTLD_LAZY)  # the extensions hold the forward parts alone
   torch.manual_seed(1)
@@ -57,20 +54,15 @@ def main():
       f'{torch.cuda.get_device_name()}: copies {limits["copy_bytes_per_s"] / 1e12:.2f} TB/s, '
       f'bf16 products {limits["bf16_flop_per_s"] / 1e12:.0f} TFLOP/s',
       flush=True)
-  rows, left = [], 0
+  rows = []
   # A stream of our own: one of the peers takes the default stream for none and makes another.
   with torch.inference_mode(), torch.cuda.stream(torch.cuda.Stream()):
-    for case in cases.matching(options.filter, options.sweep):
+    for case in wanted:
       for name, peer in peers:
-        if time.monotonic() - start > options.seconds:
-          left += 1
-          continue
         row = measure(name, peer, case, timing, limits)
         if row:
           rows.append(row)
           print(line(row), flush=True)
-  if left:
-    print(f"stopped after {options.seconds:.0f} s: {left} cases times peers were not looked at")
   if options.json:
     with open(options.json, "w") as file:
       json.dump({"ceilings": limits, "rows": rows}, file, indent=1)

@@ -158,6 +158,9 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list) {
     with("dstate_" + std::to_string(dstate), [&](Spec& c) { c.dstate = dstate; });
   for (const int64_t seqlen : {1, 63, 64, 65, 257, 700})
     with("length_" + std::to_string(seqlen), [&](Spec& c) { c.seqlen = seqlen, c.nheads = 2; });
+  for (const int64_t seqlen : {47, 48, 49})
+    with("dstate_128_length_" + std::to_string(seqlen),
+         [&](Spec& c) { c.dstate = 128, c.seqlen = seqlen, c.nheads = 2; });
   with("f16", [](Spec& c) { c.dtype = DType::kF16; });
   with("f16_dt_f16_dstate_256",
        [](Spec& c) { c.dtype = c.dt_dtype = DType::kF16, c.dstate = 256, c.seqlen = 300; });

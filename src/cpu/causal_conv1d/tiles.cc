@@ -35,12 +35,23 @@ constexpr int64_t kLanes = HWY_LANES(float);
 constexpr int64_t kTile = 32;  // tokens
 constexpr int64_t kTaskChannels = 64;
 
+// One vector of channels of a task. Floats: on NEON a vector has a constructor, and a class's own
+// is not compiled for an instruction set.
+struct Lanes {
+  int64_t c, lanes;  // lanes <= kLanes
+  HWY_ALIGN float taps[kMaxWidthOfTiles * kLanes];
+  HWY_ALIGN float bias[kLanes];
+};
+
 // y[j] = act(bias + taps[0] x[j] + ... ) for the rows of a tile; x[0] is the oldest input of y[0].
 template <int64_t kWidth>
-void conv_rows(const V* taps, V bias, int64_t width, bool gate, Rows x, int64_t tokens,
+void conv_rows(const Lanes& lanes, int64_t width, bool gate, Rows x, int64_t tokens,
                const MutableRows& y) {
   const Tag d;
   const int64_t n = kWidth > 0 ? kWidth : width;
+  V taps[kWidth > 0 ? kWidth : kMaxWidthOfTiles];
+  for (int64_t k = 0; k < n; ++k) taps[k] = hn::Load(d, lanes.taps + k * kLanes);
+  const V bias = hn::Load(d, lanes.bias);
   for (int64_t j = 0; j < tokens; ++j) {
     V sum = bias;
     for (int64_t k = 0; k < n; ++k)
@@ -57,29 +68,16 @@ bool state_precedes(const Args& args) {
          v.stride[2] == x.stride[2] && v.as<float>() + v.shape[1] * v.stride[1] == x.as<float>();
 }
 
-// One vector of channels of a task.
-struct Lanes {
-  int64_t c, lanes;  // lanes <= kLanes
-  V taps[kMaxWidthOfTiles];
-  V bias;
-};
-
-Lanes lanes_at(const Args& args, int64_t c, int64_t end) {
-  const Tag d;
-  Lanes v{c, std::min(kLanes, end - c), {}, hn::Zero(d)};
+void fill(const Args& args, int64_t c, int64_t end, Lanes& v) {
   const ConstTensorView& w = args.weight;
-  HWY_ALIGN float row[kLanes] = {};
-  for (int64_t k = 0; k < w.shape[1]; ++k) {
+  v.c = c, v.lanes = std::min(kLanes, end - c);
+  std::fill_n(v.taps, w.shape[1] * kLanes, 0.0f);
+  std::fill_n(v.bias, kLanes, 0.0f);
+  for (int64_t k = 0; k < w.shape[1]; ++k)
     for (int64_t lane = 0; lane < v.lanes; ++lane)
-      row[lane] = w.as<float>()[(c + lane) * w.stride[0] + k * w.stride[1]];
-    v.taps[k] = hn::Load(d, row);
-  }
-  if (args.bias.present()) {
-    for (int64_t lane = 0; lane < v.lanes; ++lane)
-      row[lane] = args.bias.as<float>()[(c + lane) * args.bias.stride[0]];
-    v.bias = hn::Load(d, row);
-  }
-  return v;
+      v.taps[k * kLanes + lane] = w.as<float>()[(c + lane) * w.stride[0] + k * w.stride[1]];
+  for (int64_t lane = 0; args.bias.present() && lane < v.lanes; ++lane)
+    v.bias[lane] = args.bias.as<float>()[(c + lane) * args.bias.stride[0]];
 }
 
 // Inputs [first, first + tokens) of a vector of channels, the negative ones from initial_state.
@@ -109,7 +107,7 @@ void conv_task(const Args& args, int64_t s, const Sequence& sequence, int64_t be
   HWY_ALIGN float outputs[kTile * kLanes];
   Lanes vectors[kTaskChannels / kLanes];
   int64_t count = 0;
-  for (int64_t c = begin; c < end; c += kLanes) vectors[count++] = lanes_at(args, c, end);
+  for (int64_t c = begin; c < end; c += kLanes) fill(args, c, end, vectors[count++]);
   for (int64_t i = 0; i < sequence.length; i += kTile) {
     const int64_t tokens = std::min(kTile, sequence.length - i);
     for (int64_t j = 0; j < count; ++j) {
@@ -117,9 +115,9 @@ void conv_task(const Args& args, int64_t s, const Sequence& sequence, int64_t be
       const Rows in = input_rows(args, s, x, one_view, i - history, history + tokens, v, inputs);
       const MutableRows out = tile_for_store(y, i, v.c, v.lanes, outputs);
       if (width == 4)
-        conv_rows<4>(v.taps, v.bias, width, gate, in, tokens, out);
+        conv_rows<4>(v, width, gate, in, tokens, out);
       else
-        conv_rows<0>(v.taps, v.bias, width, gate, in, tokens, out);
+        conv_rows<0>(v, width, gate, in, tokens, out);
       store_tile(d, out, outputs, y, i, tokens, v.c, v.lanes);
     }
   }

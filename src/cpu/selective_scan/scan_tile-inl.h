@@ -52,7 +52,7 @@ HWY_INLINE StepRange step_sizes(const SelectiveScan::Args& args, Rows dt, Rows u
   for (int64_t i = 0; i < tokens; ++i) {
     Lanes delta = hn::Add(hn::LoadU(d, dt.data + i * dt.stride), dt_bias);
     if (args.dt_softplus) delta = kFast ? fast_softplus(d, delta) : softplus(d, delta);
-    delta = hn::Min(dt_max, hn::Max(dt_min, delta));  // as second operand NaN passes
+    delta = at_most(dt_max, at_least(dt_min, delta));
     hn::Store(delta, d, tile.delta + i * kLanes);
     hn::Store(hn::Mul(delta, hn::LoadU(d, u.data + i * u.stride)), d, tile.delta_u + i * kLanes);
     range.smallest = hn::Min(delta, range.smallest);

@@ -124,7 +124,7 @@ void step_sizes(const Args& args, const Block& block, int64_t tokens, bool tied,
       StateVec delta = hn::Add(hn::Load(d, scratch.delta[t] + p), hn::Load(d, scratch.dt_bias + p));
       if (args.dt_softplus) delta = softplus(d, delta);
       // As second operand NaN passes.
-      delta = hn::Min(hn::Set(d, args.dt_max), hn::Max(hn::Set(d, args.dt_min), delta));
+      delta = at_most(hn::Set(d, args.dt_max), at_least(hn::Set(d, args.dt_min), delta));
       hn::Store(delta, d, scratch.delta[t] + p);
     }
     if (tied) {

@@ -34,8 +34,8 @@ inline constexpr int64_t kStreamVectors = 2 * kTileVectors;
 struct StateRows {
   float* state;  // (rows, dstate)
   int64_t row_stride;
-  const float* from;  // what it is before the chunk: state itself, or an initial one
-  int64_t from_row_stride;
+  const float* from = nullptr;  // what it is before the chunk: state itself, or an initial one
+  int64_t from_row_stride = 0;
   float* snapshots = nullptr;  // (tokens, rows, dstate), or null
   int64_t snapshot_token_stride = 0, snapshot_row_stride = 0;
   const float* A = nullptr;  // (rows of a tile, dstate padded with zeros); not used where tied

@@ -66,8 +66,7 @@ template <DecayRange kRange, bool kFast, class D, class V = hn::Vec<D>>
 HWY_INLINE V power_of_2(D d, V x) {
   const hn::RebindToSigned<D> di;
   const V shift = hn::Set(d, kRoundingShift);
-  if constexpr (kRange == DecayRange::kNoGrowth)
-    x = hn::Max(hn::Set(d, -127.0f * kSteps), x);  // as second operand NaN passes
+  if constexpr (kRange == DecayRange::kNoGrowth) x = at_least(hn::Set(d, -127.0f * kSteps), x);
   const V t = hn::Add(x, shift);
   const V f = hn::Sub(x, hn::Sub(t, shift));
   const auto exponent = hn::ShiftLeft<23 - kTableBits>(hn::BitCast(di, t));
@@ -119,7 +118,7 @@ HWY_INLINE V decay(D d, V delta, V rate) {
   // Larger ones: 2^96 is taken out before and multiplied in after. From 160 on the result is Inf.
   const V limit = hn::Set(d, kNearDecay);
   const auto grows = hn::Gt(x, limit);
-  const V rest = hn::Min(hn::Set(d, 64.0f * kSteps), hn::Sub(x, limit));
+  const V rest = at_most(hn::Set(d, 64.0f * kSteps), hn::Sub(x, limit));
   const V result = power_of_2<DecayRange::kNoGrowth, kFast>(d, hn::IfThenElse(grows, rest, x));
   return hn::IfThenElse(grows, hn::Mul(result, hn::Set(d, 0x1p96f)), result);
 }

@@ -18,6 +18,25 @@ HWY_BEFORE_NAMESPACE();
 namespace hiss::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The larger of the two, and the smaller; NaN where x is. x86 gives the second operand where one is
+// NaN; of NEON's two instructions Highway takes the one that gives the other number.
+template <class V>
+HWY_INLINE V at_least(V limit, V x) {
+#if HWY_TARGET == HWY_NEON
+  return V{vmaxq_f32(limit.raw, x.raw)};
+#else
+  return hn::Max(limit, x);
+#endif
+}
+template <class V>
+HWY_INLINE V at_most(V limit, V x) {
+#if HWY_TARGET == HWY_NEON
+  return V{vminq_f32(limit.raw, x.raw)};
+#else
+  return hn::Min(limit, x);
+#endif
+}
+
 // Added to and taken from a number below 2^22 in magnitude, this rounds it to an integer, which is
 // then also in the low bits of the sum.
 inline constexpr float kRoundingShift = 12582912.0f;  // 1.5 * 2^23
@@ -55,8 +74,8 @@ HWY_INLINE V scale_by_power_of_2(D d, V p, V k, VI k_int) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp(D d, V x) {
   const hn::RebindToSigned<D> di;
-  // Beyond these the result is 0 or Inf. As second operand a NaN passes.
-  const V c = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.5f), x));
+  // Beyond these the result is 0 or Inf.
+  const V c = at_most(hn::Set(d, 89.0f), at_least(hn::Set(d, -104.5f), x));
   // c = k ln(2) + r, |r| <= ln(2)/2. k times the first part of ln(2) is exact.
   const V shift = hn::Set(d, kRoundingShift);
   const V t = hn::MulAdd(c, hn::Set(d, 1.44269504f), shift);
@@ -80,7 +99,7 @@ HWY_INLINE V exp_of_minus_abs(D d, V x) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   constexpr int kBits = HWY_TARGET == HWY_AVX3 ? 4 : 3;
   const hn::RebindToSigned<D> di;
-  const V c = hn::Max(hn::Set(d, -104.5f), minus_abs);
+  const V c = at_least(hn::Set(d, -104.5f), minus_abs);
   // c = k ln(2) + r with k a multiple of 1/16 (1/8), so that |r| <= ln(2)/32 (ln(2)/16).
   const V shift = hn::Set(d, kRoundingShift / (1 << kBits));
   const V t = hn::MulAdd(c, hn::Set(d, 1.44269504f), shift);
@@ -122,7 +141,7 @@ HWY_INLINE V log1p_of_unit(D d, V e) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V softplus(D d, V x) {
   const V e = exp_of_minus_abs(d, x);
-  return hn::Add(hn::Max(hn::Zero(d), x), log1p_of_unit(d, e));
+  return hn::Add(at_least(hn::Zero(d), x), log1p_of_unit(d, e));
 }
 
 // 1 / (1 + exp(-x)).

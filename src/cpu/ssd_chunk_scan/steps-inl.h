@@ -59,7 +59,7 @@ inline void step_sizes(const SsdChunkScan::Args& args, const Sequence& sequence,
     auto v = hn::Add(hn::Load(d, raw), bias);
     if (args.dt_softplus) v = softplus(d, v);
     // As second operand NaN passes.
-    v = hn::Min(hn::Set(d, args.dt_max), hn::Max(hn::Set(d, args.dt_min), v));
+    v = at_most(hn::Set(d, args.dt_max), at_least(hn::Set(d, args.dt_min), v));
     hn::Store(v, d, delta + i);
   }
   // Beyond 1000 the result is 0 or Inf. NaN passes.
