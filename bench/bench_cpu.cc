@@ -25,6 +25,7 @@ struct Options {
   std::vector<int> threads;
   std::vector<std::string> against{"ggml", "torch"};
   bool quick = false, every_kernel = false;
+  double budget_ms = 400;
 };
 
 std::vector<std::unique_ptr<Contender>> open_contenders(const Options& options) {
@@ -49,13 +50,15 @@ int run(const Options& options, int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // a contender that has died is an error of the write to it
   const Peaks peaks = measure_peaks();
   const auto contenders = open_contenders(options);
-  const Header header = make_header(argc, argv, peaks, options.quick);
+  Header header = make_header(argc, argv, peaks, options.quick);
+  for (const int threads : options.threads)
+    if (threads > 1) header.together.push_back(measure_peaks_together(*make_pinned_pool(threads)));
   print_heading(header);
   Settings settings{.filter = std::regex(options.filter),
                     .threads = options.threads,
                     .every_kernel = options.every_kernel,
                     .least = options.quick ? 3 : 5,
-                    .budget_ms = options.quick ? 20.0 : 400.0};
+                    .budget_ms = options.quick ? 20.0 : options.budget_ms};
   Bench bench(settings, peaks, contenders);
   Status status;
   for_each_operator([&]<class Op>() {
@@ -102,6 +105,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"ggml", "torch", "none"}));
   app.add_flag("--every-kernel", options.every_kernel, "not only the one that a call would get");
   app.add_flag("--quick", options.quick, "smaller batches, shorter measurement");
+  app.add_option("--budget", options.budget_ms, "milliseconds of calls of each (400)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", options.json, "a file for the rows");
   CLI11_PARSE(app, argc, argv);
   if (options.threads.empty())

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // bench_re_use [--model FILE] [--blocks N] [--channels N] [--expand N] [--rate HZ] [--seconds S]
-//              [--threads N] [--runs N] [--precision standard|strict|fast]
+//              [--threads N] [--runs N] [--precision standard|strict|fast] [--json FILE]
 //
 // The real-time factor of the RE-USE network (one window, features in, spectrum out; no STFT),
-// where its time goes, and what memory it takes. Without --model: full size, random weights.
+// where its time goes, and what memory it takes. Without --model: full size, random weights. FILE
+// gets the same as one object.
 
 #include <algorithm>
 #include <charconv>
@@ -15,6 +16,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "models/random_checkpoint.h"
@@ -24,7 +26,7 @@ namespace hiss::models::re_use {
 namespace {
 
 struct Options {
-  std::string model;
+  std::string model, json;
   ReUseConfig config;
   Precision precision = Precision::kStandard;
   int64_t rate = 16000, seconds = 5, threads = 2, runs = 5;
@@ -48,8 +50,8 @@ std::string parse(int argc, char** argv, Options& o) {
     const std::string name = argv[i];
     if (i + 1 == argc) return name + ": no value";
     const std::string_view value = argv[i + 1];
-    if (name == "--model") {
-      o.model = value;
+    if (name == "--model" || name == "--json") {
+      (name == "--model" ? o.model : o.json) = value;
       continue;
     }
     if (name == "--precision") {
@@ -87,16 +89,38 @@ Result<std::unique_ptr<ReUse>> load(const Options& o, Context& context) {
   return model;
 }
 
-void print_stages(const std::vector<StageTimes>& workers, double wall_ms, int64_t threads) {
-  // The encoder and the decoders are timed as a whole by one thread, Mamba's parts by each worker.
+// Milliseconds. The encoder and the decoders are timed as a whole by one thread, Mamba's parts by
+// each worker.
+std::vector<double> stage_times(const std::vector<StageTimes>& workers) {
+  std::vector<double> all;
   for (size_t stage = 0; stage < kStageNames.size(); ++stage) {
     double ms = 0;
     for (const StageTimes& times : workers) ms += static_cast<double>(times.ns[stage]) * 1e-6;
     const bool whole = stage == static_cast<size_t>(Stage::kEncoder) ||
                        stage == static_cast<size_t>(Stage::kDecoders);
-    if (!whole) ms /= static_cast<double>(threads);
-    std::printf("  %-9s %8.1f ms  %5.1f %%\n", kStageNames[stage], ms, 100 * ms / wall_ms);
+    all.push_back(whole ? ms : ms / static_cast<double>(workers.size()));
   }
+  return all;
+}
+
+// What was measured, one run after another in order of their times.
+bool write_json(const Options& o, const std::vector<double>& wall_ms, double processor_ms,
+                const std::vector<double>& stages, double activations_mb) {
+  nlohmann::ordered_json json = {{"model", o.model},
+                                 {"rate", o.rate},
+                                 {"seconds", o.seconds},
+                                 {"precision", to_string(o.precision)},
+                                 {"threads", o.threads},
+                                 {"best_ms", wall_ms.front()},
+                                 {"median_ms", wall_ms[wall_ms.size() / 2]},
+                                 {"runs", wall_ms.size()},
+                                 {"processor_ms", processor_ms},
+                                 {"activations_mb", activations_mb},
+                                 {"process_peak_mb", peak_megabytes()}};
+  for (size_t i = 0; i < stages.size(); ++i) json["stages_best_ms"][kStageNames[i]] = stages[i];
+  std::ofstream file(o.json);
+  file << json.dump(1) << "\n";
+  return static_cast<bool>(file.flush());
 }
 
 int main(int argc, char** argv) {
@@ -154,9 +178,16 @@ int main(int argc, char** argv) {
       "processor time: best %.0f ms, %.3f of real time on each thread\n",
       *std::min_element(cpu_ms.begin(), cpu_ms.end()),
       *std::min_element(cpu_ms.begin(), cpu_ms.end()) / audio_ms / static_cast<double>(o.threads));
-  print_stages(best, wall_ms.front(), o.threads);
-  std::printf("activations %.1f MB, peak of the process %.1f MB\n",
-              static_cast<double>(network.memory_bytes()) * 1e-6, peak_megabytes());
+  const std::vector<double> stages = stage_times(best);
+  for (size_t i = 0; i < stages.size(); ++i)
+    std::printf("  %-9s %8.1f ms  %5.1f %%\n", kStageNames[i], stages[i],
+                100 * stages[i] / wall_ms.front());
+  const double activations_mb = static_cast<double>(network.memory_bytes()) * 1e-6;
+  std::printf("activations %.1f MB, peak of the process %.1f MB\n", activations_mb,
+              peak_megabytes());
+  const double processor_ms = *std::min_element(cpu_ms.begin(), cpu_ms.end());
+  if (!o.json.empty() && !write_json(o, wall_ms, processor_ms, stages, activations_mb))
+    return usage("cannot write " + o.json);
   return 0;
 }
 

@@ -10,11 +10,9 @@
 #include <tuple>
 #include <vector>
 
-#include "clock.h"
+#include "calls.h"
 #include "contenders/contender.h"
-#include "hiss/arena.h"
 #include "ops/compare.h"
-#include "ops/fields.h"
 #include "report.h"
 
 namespace hiss::bench {
@@ -36,55 +34,6 @@ inline constexpr ErrorBound kPeerBound{.relative_rms = 2e-5, .max_over_rms = 2e-
 // Milliseconds of the arithmetic at the machine's peak; sixteen_bits: where products may be of
 // BF16.
 double compute_bound(const Work& work, bool sixteen_bits, int threads, const Peaks& peaks);
-
-// A kernel on arguments whose outputs are its own.
-template <class Op>
-class KernelCall final : public Timed {
- public:
-  static Result<std::unique_ptr<KernelCall>> create(const Kernel<Op>& kernel,
-                                                    typename Op::Args args, Executor& executor) {
-    std::unique_ptr<KernelCall> call(new KernelCall(kernel, executor));
-    ops::Fields<Op>::tensors(args, [&](std::string_view, auto& view) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(view)>, TensorView>)
-        if (view.present()) view = call->outputs_.copy(view);
-    });
-    call->args_ = args;
-    const auto problem = Op::describe(args);
-    const size_t bytes =
-        kernel.workspace_bytes ? kernel.workspace_bytes(problem, this_machine()) : 0;
-    HISS_ASSIGN_OR_RETURN(call->arena_, Arena::create(bytes));
-    call->workspace_ = call->arena_.template take<std::byte>(static_cast<int64_t>(bytes));
-    HISS_RETURN_IF_ERROR(call->run());
-    return call;
-  }
-
-  const Kernel<Op>& kernel() const { return kernel_; }
-  const typename Op::Args& args() const { return args_; }
-  Status run() { return kernel_.run(args_, {.workspace = workspace_, .executor = &executor_}); }
-  // The clock of one thread is the thread's own: others disturb it less than the wall's.
-  Result<double> milliseconds_of_a_call() override {
-    const bool alone = executor_.workers() == 1;
-    if (calls_ == 0) {
-      const double start = milliseconds(alone);
-      HISS_RETURN_IF_ERROR(run());
-      calls_ = calls_in_a_sample(milliseconds(alone) - start);
-    }
-    const double start = milliseconds(alone);
-    for (int i = 0; i < calls_; ++i) HISS_RETURN_IF_ERROR(run());
-    return (milliseconds(alone) - start) / calls_;
-  }
-
- private:
-  KernelCall(const Kernel<Op>& kernel, Executor& executor) : kernel_(kernel), executor_(executor) {}
-
-  const Kernel<Op>& kernel_;
-  Executor& executor_;
-  typename Op::Args args_;
-  Tensors outputs_;
-  Arena arena_;
-  std::span<std::byte> workspace_;
-  int calls_ = 0;
-};
 
 class Bench {
  public:
@@ -143,6 +92,7 @@ template <class Op>
 Status Bench::measure(const Shape<Op>& shape, const typename Op::Args& args,
                       const TensorView& expected, int threads) {
   std::vector<std::unique_ptr<KernelCall<Op>>> ours;
+  std::vector<std::unique_ptr<CallsApart<Op>>> apart;  // of several threads
   std::vector<Row> rows;
   for (const Precision precision : kPrecisions) {
     typename Op::Args classed = args;
@@ -168,6 +118,11 @@ Status Bench::measure(const Shape<Op>& shape, const typename Op::Args& args,
         bound(row.work, precision == Precision::kFast, threads, row);
         rows.push_back(row);
         ours.push_back(std::move(call));
+        if (threads > 1) {
+          HISS_ASSIGN_OR_RETURN(
+              auto alone, CallsApart<Op>::create(*kernel, shape, precision, executor(threads)));
+          apart.push_back(std::move(alone));
+        }
       }
       if (!settings_.every_kernel) break;
     }
@@ -190,10 +145,12 @@ Status Bench::measure(const Shape<Op>& shape, const typename Op::Args& args,
   std::vector<Timed*> contestants;
   for (const auto& call : ours) contestants.push_back(call.get());
   for (const auto& peer : peers) contestants.push_back(peer.get());
+  for (const auto& calls : apart) contestants.push_back(calls.get());
   HISS_ASSIGN_OR_RETURN(const std::vector<Times> times,
                         take_turns(contestants, settings_.least, settings_.budget_ms));
   for (size_t i = 0; i < ours.size(); ++i) {
     rows[i].times = times[i];
+    if (!apart.empty()) rows[i].apart_ms = times[ours.size() + peers.size() + i].median_ms;
     for (size_t k = 0; k < std::max<size_t>(1, peers.size()); ++k) {
       Row row = rows[i];
       if (k < peers.size())

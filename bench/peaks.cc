@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "clock.h"
@@ -136,6 +137,18 @@ Peaks measure_peaks() {
                                 }),
       .copied_bytes = measure_moving(int64_t{128} << 20, false, serial_executor()),
   };
+}
+
+PeaksTogether measure_peaks_together(Executor& executor) {
+  constexpr int kRounds = 1 << 20;
+  std::vector<double> done(static_cast<size_t>(executor.workers()));
+  const double multiply_adds = best_rate(20, false, [&] {
+    executor.run(executor.workers(), [&](int64_t task, int) {
+      done[static_cast<size_t>(task)] = multiply_add_on(this_machine(), kRounds);
+    });
+    return std::accumulate(done.begin(), done.end(), 0.0);
+  });
+  return {executor.workers(), multiply_adds, measure_moving(int64_t{128} << 20, false, executor)};
 }
 
 double measure_moving(int64_t footprint, bool in_place, Executor& executor) {

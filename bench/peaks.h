@@ -19,6 +19,13 @@ struct Peaks {
 };
 Peaks measure_peaks();
 
+// The same of all the executor's threads at once, by the wall's clock: what they leave one another.
+struct PeaksTogether {
+  int threads;
+  double multiply_adds, copied_bytes;
+};
+PeaksTogether measure_peaks_together(Executor& executor);
+
 // Bytes read and written a second on all the executor's threads together, by copying between two
 // buffers or within one, that take `footprint` bytes: what is small stays in a cache, as it does
 // for an operator of that size.

@@ -39,7 +39,11 @@ nlohmann::ordered_json to_json(const Row& row) {
                                  {"peer", nullptr},
                                  {"peer_median_ms", nullptr},
                                  {"ratio", nullptr},
-                                 {"error", row.error}};
+                                 {"error", row.error},
+                                 {"apart_ms", nullptr},
+                                 {"updates", row.work.updates},
+                                 {"bytes", row.work.bytes}};
+  if (row.apart_ms > 0) json["apart_ms"] = row.apart_ms;
   if (!row.peer.empty()) {
     json["peer"] = row.peer;
     json["peer_median_ms"] = row.peer_median_ms;
@@ -68,18 +72,23 @@ void print_heading(const Header& header) {
       "one thread: %.1f G multiply-adds/s on F32, %.1f on BF16, %.2f G exp/s, %.1f GB/s copied\n",
       header.peaks.multiply_adds / 1e9, header.peaks.bf16_multiply_adds / 1e9,
       header.peaks.exponentials / 1e9, header.peaks.copied_bytes / 1e9);
-  std::printf("%-46s %-31s %-8s %2s %9s %5s %7s %6s %7s %5s %-6s %7s | %-14s %9s %6s\n", "kernel",
-              "case", "class", "th", "ms", "+-", "G upd/s", "GB/s", "GFLOP/s", "share", "of",
-              "error", "against", "ms", "ratio");
+  for (const PeaksTogether& all : header.together)
+    std::printf("%d threads at once: %.1f G multiply-adds/s, %.1f GB/s copied\n", all.threads,
+                all.multiply_adds / 1e9, all.copied_bytes / 1e9);
+  std::printf("%-46s %-31s %-8s %2s %9s %9s %5s %7s %6s %7s %5s %-6s %7s | %-14s %9s %6s\n",
+              "kernel", "case", "class", "th", "ms", "apart", "+-", "G upd/s", "GB/s", "GFLOP/s",
+              "share", "of", "error", "against", "ms", "ratio");
 }
 
 void print(const Row& row) {
   const double s = 1e6 * row.times.median_ms;  // G units a second: units / s
-  std::printf("%-46s %-31s %-8s %2d %9.3f %4.0f%% %7.2f %6.1f %7.1f %4.0f%% %-6s %7.1e | ",
+  char apart[16] = "-";
+  if (row.apart_ms > 0) std::snprintf(apart, sizeof apart, "%.3f", row.apart_ms);
+  std::printf("%-46s %-31s %-8s %2d %9.3f %9s %4.0f%% %7.2f %6.1f %7.1f %4.0f%% %-6s %7.1e | ",
               row.kernel.c_str(), row.name.c_str(), row.precision.c_str(), row.threads,
-              row.times.median_ms, 100 * row.times.spread, row.work.updates / s, row.work.bytes / s,
-              2 * row.work.multiply_adds / s, 100 * row.bound_ms / row.times.median_ms,
-              row.bound_kind.c_str(), row.error);
+              row.times.median_ms, apart, 100 * row.times.spread, row.work.updates / s,
+              row.work.bytes / s, 2 * row.work.multiply_adds / s,
+              100 * row.bound_ms / row.times.median_ms, row.bound_kind.c_str(), row.error);
   if (row.peer.empty())
     std::printf("-\n");
   else
@@ -88,6 +97,11 @@ void print(const Row& row) {
 }
 
 std::string to_json(const Header& header, const std::vector<Row>& rows) {
+  auto together = nlohmann::ordered_json::array();
+  for (const PeaksTogether& all : header.together)
+    together.push_back({{"threads", all.threads},
+                        {"multiply_adds_a_second", all.multiply_adds},
+                        {"copied_bytes_a_second", all.copied_bytes}});
   const nlohmann::ordered_json head = {
       {"date", header.date},
       {"machine", header.machine},
@@ -99,7 +113,8 @@ std::string to_json(const Header& header, const std::vector<Row>& rows) {
        {{"multiply_adds_a_second", header.peaks.multiply_adds},
         {"bf16_multiply_adds_a_second", header.peaks.bf16_multiply_adds},
         {"exponentials_a_second", header.peaks.exponentials},
-        {"copied_bytes_a_second", header.peaks.copied_bytes}}}};
+        {"copied_bytes_a_second", header.peaks.copied_bytes}}},
+      {"together", together}};
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // the closing line
   text += ",\n \"rows\": [\n";

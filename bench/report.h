@@ -23,6 +23,9 @@ struct Row {
   std::string peer{};
   double peer_median_ms = 0;
   double error = 0;  // relative rms of y against the reference
+  // Several threads that each do all of the work on tensors of their own, over their number: what
+  // the machine leaves one thread beside another. 0: not measured.
+  double apart_ms = 0;
 
   double ratio() const { return peer_median_ms / times.median_ms; }
 };
@@ -32,6 +35,7 @@ struct Header {
   std::string date{}, machine{}, commit{}, command{};
   bool quick = false;
   Peaks peaks{};
+  std::vector<PeaksTogether> together{};
 };
 
 // This machine, this source tree, now.

@@ -43,7 +43,6 @@ HISS_DECLARE_CPU_ROWS(neon)
 namespace cuda {
 namespace causal_conv1d {
 extern const Kernel<CausalConv1d> lanes_over_dim;
-extern const Kernel<CausalConv1d> short_rows;
 extern const Kernel<CausalConv1d> lanes_over_time;
 extern const Kernel<CausalConv1d> any_view;
 }  // namespace causal_conv1d
@@ -56,12 +55,14 @@ extern const Kernel<SelectiveScan> split_sequence;
 }  // namespace selective_scan
 namespace ssd_chunk_scan {
 extern const Kernel<SsdChunkScan> state_in_accumulators;
+extern const Kernel<SsdChunkScan> two_halves;
 extern const Kernel<SsdChunkScan> chunked;
 extern const Kernel<SsdChunkScan> sequential;
 }  // namespace ssd_chunk_scan
 namespace selective_state_update {
-extern const Kernel<SelectiveStateUpdate> any_view;
+extern const Kernel<SelectiveStateUpdate> one_token;
 extern const Kernel<SelectiveStateUpdate> rows_in_registers;
+extern const Kernel<SelectiveStateUpdate> any_view;
 }  // namespace selective_state_update
 }  // namespace cuda
 #endif
@@ -80,7 +81,6 @@ std::span<const Kernel<CausalConv1d>* const> kernels<CausalConv1d>() {
   static constexpr const Kernel<CausalConv1d>* table[] = {
 #ifdef HISS_HAS_CUDA
     &cuda::causal_conv1d::lanes_over_dim,
-    &cuda::causal_conv1d::short_rows,
     &cuda::causal_conv1d::lanes_over_time,
     &cuda::causal_conv1d::any_view,
 #endif
@@ -146,6 +146,7 @@ std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
 #ifdef HISS_HAS_CUDA
     &cuda::ssd_chunk_scan::state_in_accumulators,
+    &cuda::ssd_chunk_scan::two_halves,
     &cuda::ssd_chunk_scan::chunked,
     &cuda::ssd_chunk_scan::sequential,
 #endif
@@ -166,6 +167,7 @@ template <>
 std::span<const Kernel<SelectiveStateUpdate>* const> kernels<SelectiveStateUpdate>() {
   static constexpr const Kernel<SelectiveStateUpdate>* table[] = {
 #ifdef HISS_HAS_CUDA
+    &cuda::selective_state_update::one_token,
     &cuda::selective_state_update::rows_in_registers,
     &cuda::selective_state_update::any_view,
 #endif

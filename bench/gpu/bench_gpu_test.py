@@ -128,10 +128,11 @@ class Merge(unittest.TestCase):
     self.assertEqual(row["peer_python_ms"], 0.8)
 
   def test_rows_of_the_check_come_in_milliseconds_and_meet_theirs(self):
-    row = dict(OURS, median_us=20.0, layout="channels_last", nslots=1, wrong="")
+    row = dict(OURS, median_us=20.0, copy_us=12.0, layout="channels_last", nslots=1, wrong="")
     del row["median_ms"]
     row = merge.of_check(row)
     self.assertAlmostEqual(row["median_ms"], 0.02)
+    self.assertAlmostEqual(row["copy_ms"], 0.012)
     self.assertNotIn("nslots", row)
     (met,) = merge.merged(merge.with_bounds([row], LIMITS), [PEER])
     self.assertAlmostEqual(met["ratio"], 5.0)
@@ -202,7 +203,7 @@ class Report(unittest.TestCase):
       report.with_tables(self.DOCUMENT, {"b": ["x"]})
 
   def test_what_is_above_its_bar_is_called_missed(self):
-    row = dict(OURS, kernel="ssd_chunk_scan/cuda.sm90.a")
+    row = dict(OURS, copy_ms=0.01)
     for median_ms, missed in ((0.039, 0), (0.041, 1)):
       table = "\n".join(report.bars_table([dict(row, median_ms=median_ms)], 4e12))
       self.assertEqual(table.count("**missed**"), missed)
@@ -210,14 +211,19 @@ class Report(unittest.TestCase):
 
 class Run(unittest.TestCase):
 
+  def test_without_a_sanitizer_nothing_is_asked_of_it(self):
+    with unittest.mock.patch("shutil.which", return_value=None), \
+         contextlib.redirect_stdout(io.StringIO()) as said:
+      self.assertEqual(run.sanitizers("check"), {})
+    self.assertIn("skipped", said.getvalue())
+
   def test_the_sanitizer_goes_over_each_operator_with_both_tools(self):
     with unittest.mock.patch("shutil.which", return_value="/bin/sanitizer"):
-      commands = run.checks("check")
+      commands = run.sanitizers("check")
     operators = {case["operator"] for case in cases.named()}
     self.assertEqual(len(operators), 5)
-    self.assertEqual(
-        set(commands),
-        {"correctness"} | {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
+    self.assertEqual(set(commands),
+                     {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
     self.assertIn("^causal_conv1d/", commands["memcheck causal_conv1d"])
 
   def test_a_check_that_fails_ends_the_run_by_name(self):

@@ -79,14 +79,6 @@ __global__ void gather_elements(const View view, float* to) {
   }
 }
 
-__global__ void count_bytes(const unsigned char* memory, int64_t bytes, unsigned long long* count) {
-  unsigned long long found = 0;
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < bytes;
-       i += int64_t{kThreads} * gridDim.x)
-    found += memory[i] != 0xff;
-  if (found != 0) atomicAdd(count, found);
-}
-
 __global__ void count_elements(const View a, const View b, unsigned long long* count) {
   unsigned long long found = 0;
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < a.elements;
@@ -100,16 +92,10 @@ __global__ void count_elements(const View a, const View b, unsigned long long* c
   if (found != 0) atomicAdd(count, found);
 }
 
+constexpr int kCopyThreads = 512;
 __global__ void copy_vectors(const int4* from, int4* to, int64_t count) {
-  constexpr int kAhead = 4;
-  const int64_t begin = int64_t{blockIdx.x} * (kThreads * kAhead) + threadIdx.x;
-  int4 v[kAhead];
-#pragma unroll
-  for (int i = 0; i < kAhead; ++i)
-    if (begin + i * kThreads < count) v[i] = from[begin + i * kThreads];
-#pragma unroll
-  for (int i = 0; i < kAhead; ++i)
-    if (begin + i * kThreads < count) to[begin + i * kThreads] = v[i];
+  const int64_t i = int64_t{blockIdx.x} * kCopyThreads + threadIdx.x;
+  if (i < count) to[i] = from[i];
 }
 
 int64_t counted(auto&& launch) {
@@ -147,13 +133,6 @@ void poison(void* memory, int64_t bytes) {
   must(cudaMemset(memory, 0xff, static_cast<size_t>(bytes)), "memset");
 }
 
-int64_t count_unpoisoned(const void* memory, int64_t bytes) {
-  if (bytes == 0) return 0;
-  return counted([&](unsigned long long* count) {
-    count_bytes<<<kBlocks, kThreads>>>(static_cast<const unsigned char*>(memory), bytes, count);
-  });
-}
-
 std::vector<float> gather(const ConstTensorView& view) {
   std::vector<float> result(static_cast<size_t>(view.elements()));
   if (result.empty()) return result;
@@ -174,30 +153,11 @@ int64_t count_differing(const ConstTensorView& a, const ConstTensorView& b) {
   });
 }
 
-double measure_copy() {
-  constexpr int64_t kBytes = int64_t{2} << 30;
-  char *from = nullptr, *to = nullptr;
-  must(cudaMalloc(&from, kBytes), "memory");
-  must(cudaMalloc(&to, kBytes), "memory");
-  fill_random(TensorView(from, DType::kF32, {kBytes / 4}), testing_support::normal(), 1);
-  cudaEvent_t begin, end;
-  must(cudaEventCreate(&begin), "event");
-  must(cudaEventCreate(&end), "event");
-  float best = 1e30f;
-  for (int i = 0; i < 12; ++i) {
-    must(cudaEventRecord(begin), "event");
-    constexpr int64_t kCount = kBytes / 16;
-    copy_vectors<<<static_cast<unsigned>(kCount / (4 * kThreads)), kThreads>>>(
-        reinterpret_cast<const int4*>(from), reinterpret_cast<int4*>(to), kCount);
-    must(cudaEventRecord(end), "event");
-    must(cudaEventSynchronize(end), "copy");
-    float ms = 0;
-    must(cudaEventElapsedTime(&ms, begin, end), "event");
-    best = std::min(best, ms);
-  }
-  must(cudaFree(from), "free");
-  must(cudaFree(to), "free");
-  return 2.0 * kBytes / (best * 1e-3);
+void copy(const void* from, void* to, int64_t bytes, cudaStream_t stream) {
+  const int64_t count = bytes / 16;
+  copy_vectors<<<static_cast<unsigned>((count + kCopyThreads - 1) / kCopyThreads), kCopyThreads, 0,
+                 stream>>>(static_cast<const int4*>(from), static_cast<int4*>(to), count);
+  must(cudaGetLastError(), "copy");
 }
 
 }  // namespace hiss::bench

@@ -24,14 +24,12 @@ void must(cudaError_t error, const char* what);
 void fill_random(const TensorView& view, Fill fill, uint64_t seed);
 // 0xff in every byte: NaN in every type.
 void poison(void* memory, int64_t bytes);
-// How many bytes are no longer 0xff.
-int64_t count_unpoisoned(const void* memory, int64_t bytes);
 // The elements of a view in row-major order, rounded to nothing: F32 for floats, I64 for indices.
 std::vector<float> gather(const ConstTensorView& view);
 // How many bits of two views of one shape differ, NaN equal to NaN of the same bits.
 int64_t count_differing(const ConstTensorView& a, const ConstTensorView& b);
 
-// Bytes a second of a large device-to-device copy, read and written: the ceiling of the memory.
-double measure_copy();
+// Starts a copy within the device; bytes is a multiple of 16.
+void copy(const void* from, void* to, int64_t bytes, cudaStream_t stream);
 
 }  // namespace hiss::bench

@@ -123,7 +123,8 @@ class Check {
   }
 
   void measure_peaks() {
-    peaks_.copied_bytes = measure_copy();
+    constexpr double kLarge = double{1ll << 32};
+    peaks_.copied_bytes = 1e6 * kLarge / time_copy(kLarge, stream_, options_.quick).median_us;
     int khz = 0;
     must(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "clock");
     peaks_.issue = 128.0 * this_machine().num_sms * khz * 1e3;
@@ -159,11 +160,13 @@ class Check {
     Verdict v;
     typename Op::Problem problem;
     Bound bound;
+    double bytes = 0;
     {
       DeviceSet set(1);
       const typename Op::Args args = shape.make(set);
       problem = Op::describe(args);
       bound = bound_of_call<Op>(args, peaks_);
+      bytes = bytes_of<Op>(args);
     }
     const Explanation e = explain<Op>(problem, this_machine());
     // Without a filter, rows are timed where they are the choice.
@@ -174,6 +177,8 @@ class Check {
     const Times t = options_.check_only || !shape.timed
                         ? Times()
                         : time_kernel<Op>(kernel, shape.make, stream_, options_.quick);
+    const double copy_us =
+        t.median_us > 0 ? time_copy(bytes, stream_, options_.quick).median_us : 0;
     const double share = t.median_us > 0 ? bound.us / t.median_us : 0;
     std::printf(
         "%-5s %-46s %-36s %-4s %-8s %9.2f us +-%4.1f%% bound %9.2f %-6s %5.1f%% err %.1e %s\n",
@@ -188,6 +193,7 @@ class Check {
                      {"precision", to_string(problem.precision)},
                      {"median_us", t.median_us},
                      {"spread", t.spread},
+                     {"copy_us", copy_us},
                      {"bound_us", bound.us},
                      {"bound_kind", bound.kind},
                      {"share", share},
@@ -216,7 +222,7 @@ int run(const Options& options) {
     check.list_shapes();
     return 0;
   }
-  check.measure_peaks();
+  if (!options.small) check.measure_peaks();
   if (!options.time_only && options.cases.empty()) {
     for_each_operator([&]<class Op>() { check.run_cases<Op>(); });
     for_each_operator([&]<class Op>() { check.run_laws<Op>(); });

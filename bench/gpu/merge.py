@@ -33,7 +33,10 @@ def work_of(row):
 def of_check(row):
   """A row of hiss_gpu_check in the format of the other benchmarks: what is kept of it, in ms."""
   kept = {k: row[k] for k in KEPT if k in row}
-  return dict(kept, **sizes_of(row), median_ms=row["median_us"] / 1e3)
+  return dict(kept,
+              **sizes_of(row),
+              median_ms=row["median_us"] / 1e3,
+              copy_ms=row["copy_us"] / 1e3)
 
 
 def with_bounds(rows, ceilings):

@@ -2,8 +2,8 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """The measurement of the CUDA kernels, on a machine with an NVIDIA GPU:
 
-  1. every kernel against the float64 reference (hiss_gpu_check), and beside it compute-sanitizer,
-     memcheck and racecheck, on the small cases of each operator (hiss_gpu_check --small)
+  1. every kernel against the float64 reference (hiss_gpu_check), then compute-sanitizer, memcheck
+     and racecheck, on the small cases of each operator (hiss_gpu_check --small), beside each other
   2. operator by operator, our times on cases.py (hiss_gpu_check --cases), then the peers' on the
      same work (time_peers.py)
   3. one table with ratios and shares of the bound, and one JSON (merge.py)
@@ -47,13 +47,13 @@ def said(*command):
   return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def checks(check):
-  """The commands that look for wrong results, by name."""
-  commands = {"correctness": [check, "--check-only"]}
+def sanitizers(check):
+  """The commands that look for bad memory accesses and races, by name."""
   sanitizer = shutil.which("compute-sanitizer")
   if not sanitizer:
     say("compute-sanitizer: not on PATH, skipped")
-    return commands
+    return {}
+  commands = {}
   for operator in sorted({case["operator"] for case in cases.named()}):
     for tool in ("memcheck", "racecheck"):
       commands[f"{tool} {operator}"] = [
@@ -122,7 +122,9 @@ def main():
   if not machine:
     sys.exit("bench gpu: no NVIDIA GPU here (nvidia-smi finds none)")
   if not options.times_only:
-    run_beside(checks(options.check))
+    say("correctness")
+    run(options.check, "--check-only")
+    run_beside(sanitizers(options.check))
   if options.checks_only:
     return 0
   wanted = cases.matching(options.filter, options.sweep)
@@ -137,15 +139,16 @@ def main():
       peers += peer_rows
       # Measured once an operator: the best of them is what the machine can do.
       ceilings = {k: max(v, ceilings.get(k, 0)) for k, v in limits.items()}
-    say("together")
-    paths = [pathlib.Path(folder, f"{x}.json") for x in ("ours", "peers")]
-    paths[0].write_text(json.dumps({"rows": ours}))
-    paths[1].write_text(json.dumps({"rows": peers, "ceilings": ceilings}))
-    run(options.python, HERE / "merge.py", *paths,
-        *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",
-        driver, "--date",
-        datetime.date.today().isoformat(), "--commit", options.commit, "--command",
-        shlex.join(["bench/gpu/run.py", *sys.argv[1:]]))
+      # After each operator: a run that is ended early leaves what it has.
+      paths = [pathlib.Path(folder, f"{x}.json") for x in ("ours", "peers")]
+      paths[0].write_text(json.dumps({"rows": ours}))
+      paths[1].write_text(json.dumps({"rows": peers, "ceilings": ceilings}))
+      say(f"together, up to {operator}")
+      run(options.python, HERE / "merge.py", *paths,
+          *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",
+          driver, "--date",
+          datetime.date.today().isoformat(), "--commit", options.commit, "--command",
+          shlex.join(["bench/gpu/run.py", *sys.argv[1:]]))
   return 0
 
 

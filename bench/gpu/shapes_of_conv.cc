@@ -49,6 +49,14 @@ std::vector<GpuShape<CausalConv1d>> gpu_shapes<CausalConv1d>() {
             {std::string(s.name) + (first ? "_channels_first" : ""),
              [=](DeviceSet& set) { return conv(set, s.batch, s.seqlen, s.dim, dtype, first); },
              s.timed});
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const bool first : {false, true})
+      shapes.push_back({std::string("reverse_d5376_l2048") + (first ? "_channels_first" : ""),
+                        [=](DeviceSet& set) {
+                          CausalConv1d::Args a = conv(set, 1, 2048, 5376, dtype, first);
+                          a.direction = Direction::kReverse;
+                          return a;
+                        }});
   // More elements than 2^31 and 2^32.
   for (const bool first : {false, true}) {
     const std::string name = first ? "_channels_first" : "";

@@ -68,29 +68,14 @@ Bound bound_of_call(const typename Op::Args& args, const Peaks& peaks) {
   return {operations, std::is_same_v<Op, SsdChunkScan> ? "matrix" : "issue"};
 }
 
-// Several sets of inputs, so that together they are larger than the cache twice over.
-template <class Op>
-Times time_kernel(const Kernel<Op>& kernel,
-                  const std::function<typename Op::Args(DeviceSet&)>& make, cudaStream_t stream,
-                  bool quick) {
-  constexpr double kCold = 2.5 * (50 << 20);
-  std::deque<DeviceSet> sets;
-  std::deque<DeviceRun<Op>> runs;
-  double bytes = 0;
-  while (runs.empty() || (bytes < kCold && runs.size() < 64)) {
-    DeviceSet& set = sets.emplace_back(1000 + sets.size());
-    const typename Op::Args args = make(set);
-    bytes += bytes_of<Op>(args);
-    runs.emplace_back(kernel, args, set);
-  }
+// The time of one of `count` calls that `record` launches into a stream, from replays of their
+// graph.
+template <class Record>
+Times time_calls(size_t count, Record&& record, cudaStream_t stream, bool quick) {
   cudaEvent_t begin, end;
   must(cudaEventCreate(&begin), "event");
   must(cudaEventCreate(&end), "event");
   std::vector<double> us;
-  const auto record = [&](cudaStream_t s) -> Status {
-    for (const auto& run : runs) HISS_RETURN_IF_ERROR(run.launch(s));
-    return {};
-  };
   const Status status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
     float total = 0;
     const size_t least = quick ? 5 : 15;
@@ -101,7 +86,7 @@ Times time_kernel(const Kernel<Op>& kernel,
       must(cudaEventSynchronize(end), "run");
       float ms = 0;
       must(cudaEventElapsedTime(&ms, begin, end), "event");
-      if (i >= 3) us.push_back(1e3 * ms / static_cast<double>(runs.size())), total += ms;
+      if (i >= 3) us.push_back(1e3 * ms / static_cast<double>(count)), total += ms;
     }
   });
   must(cudaEventDestroy(begin), "event");
@@ -110,6 +95,51 @@ Times time_kernel(const Kernel<Op>& kernel,
   std::sort(us.begin(), us.end());
   const double median = us[us.size() / 2];
   return {median, (us[us.size() * 3 / 4] - us[us.size() / 4]) / median};
+}
+
+constexpr double kCold = 2.5 * (50 << 20);  // bytes of inputs that no cache holds together
+constexpr size_t kMostSets = 64;
+
+// Several sets of inputs, so that together they are larger than the cache twice over.
+template <class Op>
+Times time_kernel(const Kernel<Op>& kernel,
+                  const std::function<typename Op::Args(DeviceSet&)>& make, cudaStream_t stream,
+                  bool quick) {
+  std::deque<DeviceSet> sets;
+  std::deque<DeviceRun<Op>> runs;
+  double bytes = 0;
+  while (runs.empty() || (bytes < kCold && runs.size() < kMostSets)) {
+    DeviceSet& set = sets.emplace_back(1000 + sets.size());
+    const typename Op::Args args = make(set);
+    bytes += bytes_of<Op>(args);
+    runs.emplace_back(kernel, args, set);
+  }
+  const auto record = [&](cudaStream_t s) -> Status {
+    for (const auto& run : runs) HISS_RETURN_IF_ERROR(run.launch(s));
+    return {};
+  };
+  return time_calls(runs.size(), record, stream, quick);
+}
+
+// What a plain copy takes that reads and writes as many bytes together, measured in the same way.
+inline Times time_copy(double bytes, cudaStream_t stream, bool quick) {
+  const int64_t half = static_cast<int64_t>(bytes / 32 + 1) * 16;
+  const auto count =
+      static_cast<size_t>(std::clamp(kCold / bytes + 1, 1.0, static_cast<double>(kMostSets)));
+  DeviceSet set(1);
+  const auto elements = static_cast<int64_t>(count) * half / 4;
+  const ConstTensorView from = set.input(DType::kF32, {elements}, testing_support::normal());
+  const TensorView to = set.output(DType::kF32, {elements});
+  must(cudaDeviceSynchronize(), "filling");
+  const auto record = [&](cudaStream_t s) -> Status {
+    for (size_t i = 0; i < count; ++i) {
+      const auto at = static_cast<int64_t>(i) * half;
+      copy(static_cast<const std::byte*>(from.data) + at, static_cast<std::byte*>(to.data) + at,
+           half, s);
+    }
+    return {};
+  };
+  return time_calls(count, record, stream, quick);
 }
 
 }  // namespace hiss::bench

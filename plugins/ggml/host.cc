@@ -77,6 +77,7 @@ Result<Host> find_host(const void* caller) {
     return NotFound("the program that loads this library shows no ggml symbols");
   Host host;
   host.cpu_registry = registry_of("CPU");
+  host.cuda_registry = registry_of("CUDA");
   if (host.cpu_registry == nullptr) return NotFound("ggml has no CPU backend registered");
   host.api_version = host.cpu_registry->api_version;
   if (host.api_version < 2 || host.api_version > 3)
@@ -86,6 +87,8 @@ Result<Host> find_host(const void* caller) {
   for (int op = 0; op < kFewestOps; ++op) {
     if (std::strcmp(op_name(op), "SSM_CONV") == 0) host.op_ssm_conv = op;
     if (std::strcmp(op_name(op), "SSM_SCAN") == 0) host.op_ssm_scan = op;
+    for (const char* name : {"NONE", "RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"})
+      if (std::strcmp(op_name(op), name) == 0) host.ops_without_work.set(static_cast<size_t>(op));
   }
   if (host.op_ssm_conv < 0 || host.op_ssm_scan < 0)
     return Unsupported("ggml has no SSM_CONV and SSM_SCAN");
@@ -94,6 +97,7 @@ Result<Host> find_host(const void* caller) {
 
   host.graph_n_nodes = find<int(Graph*)>(library, "ggml_graph_n_nodes");
   host.graph_node = find<Tensor*(Graph*, int)>(library, "ggml_graph_node");
+  host.graph_view = find<GraphBytes(Graph*, int, int)>(library, "ggml_graph_view");
   host.buft_is_host = find<bool(BufferType*)>(library, "ggml_backend_buft_is_host");
   host.async_copies_2d = find<void()>(library, "ggml_backend_tensor_set_2d_async") != nullptr;
   if (host.graph_n_nodes == nullptr || host.graph_node == nullptr || host.buft_is_host == nullptr)

@@ -74,9 +74,9 @@ struct ScanNode {
 // The last slots - 1 tokens before the end, as the checkpoints of a scan: the oldest first.
 struct Rollback {
   Rollback(const ScanNode& scan, int64_t first, int64_t count) {
-    const int64_t n = std::min(scan.slots, scan.tokens) - 1;
+    const auto [first_token, n] = rollback_tokens(scan.node);
     if (n <= 0) return;
-    for (int64_t i = 0; i < n; ++i) token[static_cast<size_t>(i)] = scan.tokens - 1 - n + i;
+    for (int64_t i = 0; i < n; ++i) token[static_cast<size_t>(i)] = first_token + i;
     tokens = ConstTensorView(token.data(), DType::kI64, {n});
     const TensorView slots = scan.states();
     states =
@@ -214,10 +214,20 @@ Status call_conv(const Tensor* node, Precision precision, F&& f) {
   return f(a);
 }
 
-template <class Op>
-Result<const Kernel<Op>*> kernel_for(const typename Op::Args& args) {
-  HISS_RETURN_IF_ERROR(Op::check(args));
-  return select<Op>(Op::describe(args), this_machine());
+const Machine& machine_of(const Place& place) {
+  return place.machine == nullptr ? this_machine() : *place.machine;
+}
+
+// The arguments as they are at a place, where they are not as on the CPU.
+template <class Args>
+Args placed(Args a, const Place& place) {
+  a.device = place.device;
+  if (place.device == hiss::Device::kCpu) return a;
+  if constexpr (requires { a.checkpoint_tokens; }) {
+    if (a.checkpoint_tokens.rank > 0) a.checkpoint_tokens.data = place.rollback_tokens;
+  }
+  if constexpr (requires { a.state; }) a.initial_states = {};  // they are in the slots
+  return a;
 }
 
 // The operator that arguments are of.
@@ -240,31 +250,70 @@ struct OperatorOf<SsdChunkScan::Args> {
   using Type = SsdChunkScan;
 };
 
+// Asks nothing of the data: some of what check() wants may not be there yet.
+template <class Args>
+auto kernel_for(const Args& args, const Place& place) {
+  using Op = typename OperatorOf<Args>::Type;
+  return select<Op>(Op::describe(args), machine_of(place));
+}
+
 bool is(const Tensor* t, int type) { return t != nullptr && t->type == type; }
 
+bool is_long_enough(const Options& options, int64_t tokens, bool decay_of_each_state) {
+  if (options.min_tokens > 0) return tokens >= options.min_tokens;
+  return decay_of_each_state || tokens > 1;
+}
+
+// Calls f with the arguments of each problem that the node becomes, wherever its tensors are.
+template <class F>
+Status for_each_problem(const Host& host, const Options& options, const Tensor* node, Data data,
+                        const Place& place, F&& f) {
+  const auto call = [&](const auto& args) { return f(placed(args, place)); };
+  if (node->op == host.op_ssm_conv) return call_conv(node, options.precision, call);
+  const ScanNode scan(node, place.device == hiss::Device::kCpu ? data : Data::kNotYet);
+  if (scan.start_rows == nullptr || scan.starts_are_a_run(0, scan.sequences))
+    return call_scan(scan, 0, scan.sequences, options.precision, call);
+  for (int64_t i = 0; i < scan.sequences; ++i)
+    HISS_RETURN_IF_ERROR(call_scan(scan, i, 1, options.precision, call));
+  return {};
+}
+
 }  // namespace
+
+TokenRange rollback_tokens(const Tensor* scan) {
+  const int64_t tokens = scan->src[1]->ne[2], slots = std::max(scan->op_params[0], 1);
+  const int64_t count = std::max<int64_t>(std::min(slots, tokens) - 1, 0);
+  return {tokens - 1 - count, count};
+}
+
+Status supported(const Host& host, const Options& options, const Tensor* node, const Place& place) {
+  return for_each_problem(host, options, node, Data::kNotYet, place,
+                          [&](const auto& args) { return kernel_for(args, place).error(); });
+}
 
 bool takes(const Host& host, const Options& options, const Tensor* node) {
   if (node->op == host.op_ssm_conv) {
     return is(node->src[0], kTypeF32) && is(node->src[1], kTypeF32) &&
-           node->ne[1] >= options.min_tokens;
+           is_long_enough(options, node->ne[1], false);
   }
   if (node->op != host.op_ssm_scan) return false;
   for (int i = 0; i < 6; ++i)
     if (!is(node->src[i], kTypeF32)) return false;
   if (!is(node->src[6], kTypeI32)) return false;
   const ScanNode scan(node, Data::kNotYet);
-  return scan.tokens >= options.min_tokens && scan.slots <= Rollback::kMost &&
-         (scan.slots == 1 || scan.scalar_decay());
+  return is_long_enough(options, scan.tokens, !scan.scalar_decay()) &&
+         scan.slots <= Rollback::kMost && (scan.slots == 1 || scan.scalar_decay());
 }
 
-size_t workspace_bytes(const Host& host, const Options& options, const Tensor* node) {
+size_t workspace_bytes(const Host& host, const Options& options, const Tensor* node,
+                       const Place& place) {
   size_t most = 0;
-  const auto ask = [&most]<class Args>(const Args& args) -> Status {
+  const auto ask = [&]<class Args>(const Args& args) -> Status {
     using Op = typename OperatorOf<Args>::Type;
-    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for<Op>(args));
+    const Args at = placed(args, place);
+    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for(at, place));
     if (kernel->workspace_bytes != nullptr)
-      most = std::max(most, kernel->workspace_bytes(Op::describe(args), this_machine()));
+      most = std::max(most, kernel->workspace_bytes(Op::describe(at), machine_of(place)));
     return {};
   };
   if (node->op == host.op_ssm_conv) {
@@ -277,26 +326,22 @@ size_t workspace_bytes(const Host& host, const Options& options, const Tensor* n
   return most;
 }
 
-Status compute(const Host& host, const Options& options, const Tensor* node, const Launch& launch) {
-  const auto run = [&launch]<class Args>(const Args& args) -> Status {
-    using Op = typename OperatorOf<Args>::Type;
-    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for<Op>(args));
-    return kernel->run(args, launch);
-  };
-  if (node->op == host.op_ssm_conv) return call_conv(node, options.precision, run);
-  const ScanNode scan(node, Data::kPresent);
-  if (scan.starts_are_a_run(0, scan.sequences))
-    return call_scan(scan, 0, scan.sequences, options.precision, run);
-  for (int64_t i = 0; i < scan.sequences; ++i)
-    HISS_RETURN_IF_ERROR(call_scan(scan, i, 1, options.precision, run));
-  return {};
+Status compute(const Host& host, const Options& options, const Tensor* node, const Launch& launch,
+               const Place& place) {
+  return for_each_problem(
+      host, options, node, Data::kPresent, place, [&]<class Args>(const Args& args) -> Status {
+        using Op = typename OperatorOf<Args>::Type;
+        HISS_RETURN_IF_ERROR(Op::check(args));
+        HISS_ASSIGN_OR_RETURN(const Kernel<Op>* kernel, kernel_for(args, place));
+        return kernel->run(args, launch);
+      });
 }
 
-std::string describe_choice(const Host& host, const Options& options, const Tensor* node) {
+std::string describe_choice(const Host& host, const Options& options, const Tensor* node,
+                            const Place& place) {
   std::string text, kernel;
-  const auto name = [&kernel]<class Args>(const Args& args) -> Status {
-    using Op = typename OperatorOf<Args>::Type;
-    HISS_ASSIGN_OR_RETURN(const Kernel<Op>* chosen, kernel_for<Op>(args));
+  const auto name = [&](const auto& args) -> Status {
+    HISS_ASSIGN_OR_RETURN(const auto* chosen, kernel_for(placed(args, place), place));
     kernel = chosen->name;
     return {};
   };
@@ -310,7 +355,7 @@ std::string describe_choice(const Host& host, const Options& options, const Tens
         add("S", node->ne[2]);
     status = call_conv(node, options.precision, name);
   } else {
-    const ScanNode scan(node, Data::kPresent);
+    const ScanNode scan(node, place.device == hiss::Device::kCpu ? Data::kPresent : Data::kNotYet);
     text = "SSM_SCAN";
     add("N", scan.dstate), add("P", scan.headdim), add("H", scan.nheads);
     add("G", node->src[4]->ne[1]), add("T", scan.tokens), add("S", scan.sequences);

@@ -7,6 +7,7 @@
 
 #include "ggml_abi.h"
 #include "hiss/kernel.h"
+#include "hiss/machine.h"
 #include "host.h"
 #include "options.h"
 
@@ -19,16 +20,38 @@
 // SSM_CONV: src = sx [W-1+T,C,S], weight [W,C]. Output [C,T,S].
 namespace hiss::ggml {
 
-// An SSM node of shapes and types as ggml makes them, with at least options.min_tokens tokens.
+// Where a node's tensors lie and what may run it.
+struct Place {
+  hiss::Device device = hiss::Device::kCpu;
+  const Machine* machine = nullptr;  // nullptr: this computer
+  // kCuda: memory of the device that holds what rollback_tokens() says. ids cannot be read there:
+  // compute() wants s to be slot 0 of the output itself, where sequence q starts from row q.
+  const int64_t* rollback_tokens = nullptr;
+};
+
+// An SSM node of shapes and types as ggml makes them, long enough for options.min_tokens.
 bool takes(const Host& host, const Options& options, const Tensor* node);
 
+// Whether a kernel of hiss takes every problem that the node becomes at this place. Reads no data.
+Status supported(const Host& host, const Options& options, const Tensor* node, const Place& place);
+
+// The tokens of an SSM_SCAN after which states for slots 1, 2, ... are kept, the first of them and
+// how many.
+struct TokenRange {
+  int64_t first = 0, count = 0;
+};
+TokenRange rollback_tokens(const Tensor* scan);
+
 // Workspace that compute() needs. Reads no data: ggml asks before there is any.
-size_t workspace_bytes(const Host& host, const Options& options, const Tensor* node);
+size_t workspace_bytes(const Host& host, const Options& options, const Tensor* node,
+                       const Place& place = {});
 
 // Of a node that takes() accepts.
-Status compute(const Host& host, const Options& options, const Tensor* node, const Launch& launch);
+Status compute(const Host& host, const Options& options, const Tensor* node, const Launch& launch,
+               const Place& place = {});
 
 // "SSM_SCAN N128 P64 H48 G1 T512 S1 K1: ssd_chunk_scan/cpu.avx512.state_in_registers"
-std::string describe_choice(const Host& host, const Options& options, const Tensor* node);
+std::string describe_choice(const Host& host, const Options& options, const Tensor* node,
+                            const Place& place = {});
 
 }  // namespace hiss::ggml

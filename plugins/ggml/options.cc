@@ -14,6 +14,13 @@ Status refuse(std::string_view word, const char* want) {
   return InvalidArgument("HISS_GGML: got \"" + std::string(word) + "\"; want " + want);
 }
 
+std::optional<int64_t> parse_count(std::string_view text) {
+  int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1) return std::nullopt;
+  return count;
+}
+
 Status parse_word(std::string_view word, Options& options) {
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
@@ -22,11 +29,18 @@ Status parse_word(std::string_view word, Options& options) {
     if (name == "off") return options.enabled = false, Status();
     if (name == "log") return options.log = true, Status();
   } else if (name == "min_tokens") {
-    const auto [end, error] =
-        std::from_chars(value.data(), value.data() + value.size(), options.min_tokens);
-    if (error != std::errc() || end != value.data() + value.size() || options.min_tokens < 1)
-      return refuse(word, "min_tokens=N with N from 1 up");
+    const auto count = parse_count(value);
+    if (!count) return refuse(word, "min_tokens=N with N from 1 up");
+    return options.min_tokens = *count, Status();
+  } else if (name == "cuda_min_tokens") {
+    options.cuda_min_tokens = parse_count(value);
+    if (!options.cuda_min_tokens) return refuse(word, "cuda_min_tokens=N with N from 1 up");
     return {};
+  } else if (name == "cuda") {
+    if (value == "hook") return options.cuda = CudaRoute::kHook, Status();
+    if (value == "device") return options.cuda = CudaRoute::kDevice, Status();
+    if (value == "off") return options.cuda = CudaRoute::kOff, Status();
+    return refuse(word, "cuda=hook, device or off");
   } else if (name == "precision") {
     for (const Precision p : {Precision::kStandard, Precision::kStrict, Precision::kFast})
       if (value == to_string(p)) return options.precision = p, Status();
@@ -36,7 +50,9 @@ Status parse_word(std::string_view word, Options& options) {
     if (value == "device") return options.route = Route::kDevice, Status();
     return refuse(word, "route=hook or device");
   }
-  return refuse(word, "off, log, min_tokens=N, precision=CLASS or route=ROUTE");
+  return refuse(word,
+                "off, log, min_tokens=N, precision=CLASS, route=ROUTE, cuda=ROUTE or "
+                "cuda_min_tokens=N");
 }
 
 }  // namespace

@@ -4,19 +4,22 @@
 // What ggml looks for in a library named by GGML_BACKEND_PATH.
 
 #include <cstdlib>
+#include <vector>
 
 #include "accel_device.h"
 #include "cpu_hook.h"
+#include "cuda_route.h"
 #include "hiss/version.h"
+#include "plugin_interface.h"
 
 namespace hiss::ggml {
 namespace {
 
-Device* the_device = nullptr;  // of the device route
+std::vector<Device*> devices;  // of the device routes
 
 const char* registry_name(Registry*) { return "HISS"; }
-size_t device_count(Registry*) { return the_device == nullptr ? 0 : 1; }
-Device* device(Registry*, size_t) { return the_device; }
+size_t device_count(Registry*) { return devices.size(); }
+Device* device(Registry*, size_t index) { return devices[index]; }
 void* no_function(Registry*, const char*) { return nullptr; }
 
 // nullptr: ggml goes on as if the library had not been there.
@@ -36,11 +39,14 @@ Registry* load(const void* caller) {
   } else if (options->route == Route::kHook) {
     return log.say("route=hook: this ggml shows no list of buffer types; not used"), nullptr;
   } else {
-    the_device = make_accel_device(*host, *options, log, &registry);
+    devices.push_back(
+        make_accel_device(*host, log, &registry, "HISS", cpu_memory(*host, *options, log)));
   }
+  const CudaRouteTaken cuda = take_cuda_route(*host, *options, log, &registry);
+  devices.insert(devices.end(), cuda.devices.begin(), cuda.devices.end());
   if (log.problems())
-    log.say(std::string(HISS_VERSION) + ", route " + route + ", precision " +
-            to_string(options->precision) + ", " + to_string(this_machine()));
+    log.say(std::string(HISS_VERSION) + ", route " + route + ", CUDA " + cuda.text +
+            ", precision " + to_string(options->precision) + ", " + to_string(this_machine()));
   return &registry;
 }
 
@@ -52,9 +58,11 @@ extern "C" void* ggml_backend_init() {
   return registry;
 }
 
-// For comparisons in one process, not part of ggml's interface.
-extern "C" int64_t hiss_ggml_nodes_computed() { return hiss::ggml::nodes_computed_in_hook(); }
-// 0: there is no hook to switch.
+extern "C" int64_t hiss_ggml_nodes_computed() {
+  return hiss::ggml::nodes_computed_in_hook() + hiss::ggml::nodes_computed_in_cuda_hook();
+}
 extern "C" int hiss_ggml_set_enabled(int enabled) {
-  return hiss::ggml::set_cpu_hook_enabled(enabled != 0) ? 1 : 0;
+  using namespace hiss::ggml;
+  return (set_cpu_hook_enabled(enabled != 0) ? kCpuHook : 0) |
+         (set_cuda_hook_enabled(enabled != 0) ? kCudaHook : 0);
 }

@@ -39,7 +39,7 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
 
   std::set<std::string> operators;
   for (const json& row : report.at("rows")) {
-    EXPECT_EQ(row.size(), 15u) << row;
+    EXPECT_EQ(row.size(), 18u) << row;
     operators.insert(row.at("operator").get<std::string>());
     EXPECT_TRUE(
         row.at("kernel").get<std::string>().starts_with(row.at("operator").get<std::string>()))
@@ -53,13 +53,29 @@ TEST(BenchProgram, RowsHaveEveryFieldWithASensibleValue) {
     EXPECT_GE(row.at("samples").get<int>(), 3) << row;
     EXPECT_GT(row.at("bound_ms").get<double>(), 0) << row;
     EXPECT_TRUE((std::set<json>{"fma", "bf16", "memory"}.contains(row.at("bound_kind")))) << row;
-    for (const char* field : {"peer", "peer_median_ms", "ratio"})
+    for (const char* field : {"peer", "peer_median_ms", "ratio", "apart_ms"})
       EXPECT_TRUE(row.at(field).is_null()) << row;
     const auto error = row.at("error").get<double>();
     EXPECT_TRUE(error > 0 && error < 1e-2) << row;
   }
   EXPECT_EQ(operators, (std::set<std::string>{"causal_conv1d", "causal_conv1d_update",
                                               "selective_scan", "selective_state_update"}));
+}
+
+TEST(BenchProgram, SeveralThreadsAreComparedWithAsManyThatShareNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "rows.json";
+  ASSERT_EQ(run("--quick --against none --filter 'granite_4_h_tiny_decode standard' --threads 2 "
+                "--json " +
+                path),
+            0);
+  const json report = json::parse(read_file(path));
+  ASSERT_EQ(report.at("together").size(), 1u);
+  EXPECT_EQ(report.at("together")[0].at("threads"), 2);
+  for (const char* rate : {"multiply_adds_a_second", "copied_bytes_a_second"})
+    EXPECT_GT(report.at("together")[0].at(rate).get<double>(), 0) << rate;
+  EXPECT_FALSE(report.at("rows").empty());
+  for (const json& row : report.at("rows")) EXPECT_GT(row.at("apart_ms").get<double>(), 0) << row;
 }
 
 TEST(BenchProgram, AnUnknownContenderIsAnError) { EXPECT_GT(run("--against mkl"), 0); }

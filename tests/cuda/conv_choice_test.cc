@@ -11,7 +11,6 @@ namespace hiss {
 namespace {
 
 constexpr std::string_view kOverDim = "causal_conv1d/cuda.sm80.lanes_over_dim";
-constexpr std::string_view kShortRows = "causal_conv1d/cuda.sm80.short_rows";
 constexpr std::string_view kOverTime = "causal_conv1d/cuda.sm80.lanes_over_time";
 constexpr std::string_view kAnyView = "causal_conv1d/cuda.sm80.any_view";
 
@@ -40,29 +39,17 @@ TEST_F(CudaConvChoice, ChannelsLastIsWalkedOverTime) {
   problem_.packed = true;
   problem_.direction = Direction::kReverse;
   EXPECT_EQ(chosen(), kOverDim);
-  EXPECT_EQ(answer_of(kShortRows), why::kLayout);
   EXPECT_EQ(answer_of(kOverTime), why::kLayout);
 }
 
-TEST_F(CudaConvChoice, ChannelsFirstDependsOnTheLengthOfARow) {
+TEST_F(CudaConvChoice, ChannelsFirstIsForLanesOverTimeWhateverTheLength) {
   problem_.layout = Layout::kChannelsFirst;
-  for (const int64_t seqlen : {0, 2, 81, 512}) {
+  for (const int64_t seqlen : {0, 2, 81, 512, 65536}) {
     problem_.seqlen = seqlen;
-    EXPECT_EQ(chosen(), kShortRows) << seqlen;
+    problem_.packed = seqlen == 81;
+    EXPECT_EQ(chosen(), kOverTime) << seqlen;
   }
-  problem_.seqlen = 513;
-  EXPECT_EQ(chosen(), kOverTime);
-  EXPECT_EQ(answer_of(kShortRows), why::kLong);
   EXPECT_EQ(answer_of(kOverDim), why::kLayout);
-}
-
-TEST_F(CudaConvChoice, PackedChannelsFirstIsForAnyView) {
-  problem_.layout = Layout::kChannelsFirst;
-  problem_.seqlen = 81;
-  problem_.packed = true;
-  EXPECT_EQ(answer_of(kShortRows), why::kPacked);
-  EXPECT_EQ(answer_of(kOverTime), why::kPacked);
-  EXPECT_EQ(chosen(), kAnyView);
 }
 
 TEST_F(CudaConvChoice, AnyViewTakesWhatTheOthersDecline) {

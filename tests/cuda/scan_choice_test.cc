@@ -53,6 +53,7 @@ class CudaChoice : public testing::Test {
 
 constexpr char kLanes[] = "selective_scan/cuda.sm80.lanes_over_state";
 constexpr char kSplit[] = "selective_scan/cuda.sm80.split_sequence";
+constexpr char kOneToken[] = "selective_state_update/cuda.sm80.one_token";
 constexpr char kRows[] = "selective_state_update/cuda.sm80.rows_in_registers";
 constexpr char kAnyView[] = "selective_state_update/cuda.sm80.any_view";
 
@@ -120,26 +121,46 @@ SelectiveStateUpdate::Problem decode(int64_t dstate, DType type, DType state) {
   return problem;
 }
 
-TEST_F(CudaChoice, DenseStatesStayInRegisters) {
+TEST_F(CudaChoice, OneTokenOfDenseStatesHasARowOfItsOwn) {
   for (const int64_t dstate : {16, 96, 128, 256})
     EXPECT_EQ(explain<SelectiveStateUpdate>(decode(dstate, DType::kBF16, DType::kF32), device(132))
                   .chosen,
-              kRows);
+              kOneToken);
 }
 
-TEST_F(CudaChoice, RowsInRegistersDeclinesWithItsReason) {
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(17, DType::kF32, DType::kF32), kRows),
-            why::kDstate);
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(0, DType::kF32, DType::kF32), kRows),
-            why::kDstate);
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(1024, DType::kF32, DType::kF32), kRows),
-            why::kDstate);
-  EXPECT_EQ(declined<SelectiveStateUpdate>(decode(128, DType::kF32, DType::kBF16), kRows),
-            why::kStateDtype);
+TEST_F(CudaChoice, SeveralTokensOrSnapshotsStayInRegisters) {
+  SelectiveStateUpdate::Problem several = decode(128, DType::kBF16, DType::kF32), kept = several;
+  several.ntokens = 4, kept.has_snapshots = true;
+  EXPECT_EQ(explain<SelectiveStateUpdate>(several, device(132)).chosen, kRows);
+  EXPECT_EQ(explain<SelectiveStateUpdate>(kept, device(132)).chosen, kRows);
+  EXPECT_EQ(declined<SelectiveStateUpdate>(several, kOneToken), why::kLong);
+  EXPECT_EQ(declined<SelectiveStateUpdate>(kept, kOneToken), why::kCheckpoints);
+}
+
+TEST_F(CudaChoice, RowsOfDenseStatesDeclineWithTheirReason) {
+  for (const char* row : {kOneToken, kRows}) {
+    const auto of = [&](int64_t dstate, DType type, DType state) {
+      return declined<SelectiveStateUpdate>(decode(dstate, type, state), row);
+    };
+    EXPECT_EQ(of(17, DType::kF32, DType::kF32), why::kDstate) << row;
+    EXPECT_EQ(of(0, DType::kF32, DType::kF32), why::kDstate) << row;
+    EXPECT_EQ(of(1024, DType::kF32, DType::kF32), why::kDstate) << row;
+    EXPECT_EQ(of(128, DType::kF32, DType::kBF16), why::kStateDtype) << row;
+    SelectiveStateUpdate::Problem problem = decode(128, DType::kF32, DType::kF32);
+    problem.has_initial_states = true;
+    EXPECT_EQ(declined<SelectiveStateUpdate>(problem, row), why::kInitialStates) << row;
+    problem.has_initial_states = false, problem.dense = false;
+    EXPECT_EQ(declined<SelectiveStateUpdate>(problem, row), why::kLayout) << row;
+    EXPECT_EQ(explain<SelectiveStateUpdate>(problem, device(132)).chosen, kAnyView);
+  }
+}
+
+TEST_F(CudaChoice, OneTokenDeclinesMoreHeadsThanAGridHas) {
   SelectiveStateUpdate::Problem problem = decode(128, DType::kF32, DType::kF32);
-  problem.dense = false;
-  EXPECT_EQ(declined<SelectiveStateUpdate>(problem, kRows), why::kLayout);
-  EXPECT_EQ(explain<SelectiveStateUpdate>(problem, device(132)).chosen, kAnyView);
+  problem.nheads = 65535;
+  EXPECT_EQ(declined<SelectiveStateUpdate>(problem, kOneToken), "");
+  problem.nheads = 65536;
+  EXPECT_EQ(declined<SelectiveStateUpdate>(problem, kOneToken), why::kLayout);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ for bin in "$folder"/*/bin; do
       name="$(basename "$(dirname "$bin")") $(basename "$model" .gguf) $threads threads"
       timeout 300 "${run[@]}" >"$work/without" 2>"$work/err" || { cat "$work/err"; fail "$name"; continue; }
       for words in min_tokens=1 "" min_tokens=1,route=device; do
-        HISS_GGML=log,${words:-min_tokens=2} GGML_BACKEND_PATH=$plugin timeout 300 "${run[@]}" \
+        HISS_GGML=log${words:+,$words} GGML_BACKEND_PATH=$plugin timeout 300 "${run[@]}" \
           >"$work/with" 2>"$work/err" || { cat "$work/err"; fail "$name $words"; continue; }
         compared=$((compared + 1))
         diff <(grep -v '^perplexity' "$work/without") <(grep -v '^perplexity' "$work/with") ||

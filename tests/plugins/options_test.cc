@@ -16,9 +16,11 @@ TEST(PluginOptions, NothingSaidMeansTheDefaults) {
   ASSERT_TRUE(o);
   EXPECT_TRUE(o->enabled);
   EXPECT_FALSE(o->log);
-  EXPECT_EQ(o->min_tokens, 2);
+  EXPECT_EQ(o->min_tokens, 0);
   EXPECT_EQ(o->precision, Precision::kStandard);
   EXPECT_EQ(o->route, Route::kAuto);
+  EXPECT_EQ(o->cuda, CudaRoute::kHook);
+  EXPECT_FALSE(o->cuda_min_tokens);
 }
 
 TEST(PluginOptions, EachWordSetsItsOption) {
@@ -29,6 +31,9 @@ TEST(PluginOptions, EachWordSetsItsOption) {
   EXPECT_EQ(o->precision, Precision::kFast);
   EXPECT_EQ(o->route, Route::kDevice);
   EXPECT_FALSE(parse_options("off")->enabled);
+  EXPECT_EQ(parse_options("cuda=device")->cuda, CudaRoute::kDevice);
+  EXPECT_EQ(parse_options("cuda=off")->cuda, CudaRoute::kOff);
+  EXPECT_EQ(parse_options("cuda_min_tokens=1")->cuda_min_tokens, 1);
 }
 
 TEST(PluginOptions, WrongOnesAreRefusedByName) {
@@ -40,6 +45,8 @@ TEST(PluginOptions, WrongOnesAreRefusedByName) {
       {"min_tokens=99999999999999999999", "got \"min_tokens=9999"},
       {"precision=high", "want precision=standard, strict or fast"},
       {"route=gpu", "want route=hook or device"},
+      {"cuda=on", "got \"cuda=on\"; want cuda=hook, device or off"},
+      {"cuda_min_tokens=0", "want cuda_min_tokens=N with N from 1 up"},
       {"log,,off", "got \"\""},
   };
   for (const auto& [text, want] : cases) {

@@ -121,6 +121,27 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   list.with("reverse_channels_first_length_601", [](Spec& c) {
     c.seqlen = 601, c.dim = 16, c.place = Place::kChannelsFirst, c.direction = Direction::kReverse;
   });
+  // Rows that follow one another, with zeros before each.
+  const auto bare = [](Spec& c) { c.initial = c.final = false; };
+  list.each("bare_length", {1, 2, 5, 15, 16, 33},
+            [&](Spec& c, int64_t n) { bare(c), c.seqlen = n; });
+  list.each("bare_channels_first_length", {1, 2, 3, 7, 8, 9, 24, 81},
+            [&](Spec& c, int64_t n) { bare(c), c.seqlen = n, c.place = Place::kChannelsFirst; });
+  for (const int64_t width : {2, 3, 4})
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
+      for (const Place place : {Place::kDense, Place::kChannelsFirst}) {
+        const std::string name =
+            std::string(place == Place::kDense ? "bare_reverse_" : "bare_channels_first_reverse_") +
+            to_string(dtype) + "_width_" + std::to_string(width);
+        list.with(name, [=](Spec& c) {
+          bare(c), c.dtype = dtype, c.width = width, c.place = place;
+          c.seqlen = 11, c.batch = 5, c.direction = Direction::kReverse;
+        });
+      }
+  list.with("bare_channels_first_nan_in_a_row", [&](Spec& c) {
+    bare(c), c.special = NAN, c.seqlen = 3, c.place = Place::kChannelsFirst;
+  });
+  list.with("bare_nan_in_a_row", [&](Spec& c) { bare(c), c.special = NAN, c.seqlen = 2; });
   list.with("length_1026", [](Spec& c) { c.seqlen = 1026, c.dim = 17; });
   list.with("model_re_use_frequency",
             [](Spec& c) { c.batch = 20, c.seqlen = 81, c.dim = 256, c.initial = c.final = false; });

@@ -174,6 +174,19 @@ std::vector<Case<SelectiveScan>> cases<SelectiveScan>() {
   add_layouts(list);
   add_numbers(list);
   add_packed(list);
+  // Enough channels for the forms that a GPU has for more of them.
+  const auto wide = [](Spec& c) { c.batch = 1, c.dim = 4400, c.seqlen = 36; };
+  list.with("wide", wide);
+  list.with("wide_reverse", [&](Spec& c) { wide(c), c.direction = Direction::kReverse; });
+  list.with("wide_channels_first", [&](Spec& c) { wide(c), c.place = Place::kChannelsFirst; });
+  list.with("wide_packed", [&](Spec& c) { c.lengths = {5, 0, 1, 50}, c.dim = 1700; });
+  list.with("wide_no_options", [&](Spec& c) {
+    wide(c), c.z = c.D = c.dt_bias = c.softplus = c.initial = c.final = false;
+    c.dt = uniform(0, 1);
+  });
+  list.with("wide_BF16", [&](Spec& c) { wide(c), c.dtype = DType::kBF16; });
+  list.with("wide_F16_groups", [&](Spec& c) { wide(c), c.dtype = DType::kF16, c.ngroups = 4; });
+  list.with("wider", [](Spec& c) { c.dim = 5400, c.seqlen = 21; });
   list.with("length_1026", [](Spec& c) { c.seqlen = 1026, c.dim = 17; });
   list.with("model_re_use_frequency",
             [](Spec& c) { c.batch = 3, c.seqlen = 81, c.dim = 256, c.initial = c.final = false; });

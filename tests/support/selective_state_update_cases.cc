@@ -81,6 +81,23 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
   list.with("stream_mamba_1", [&](Spec& c) {
     stream(c, 16), c.nheads = c.ngroups = 1, c.headdim = 41, c.tied = false;
   });
+  // Whole rows of whole warps, and the options that a token on its own can have.
+  list.with("stream_rows_64", [&](Spec& c) { stream(c, 128), c.headdim = 64; });
+  list.with("stream_rows_64_not_tied",
+            [&](Spec& c) { stream(c, 64), c.headdim = 64, c.tied = false; });
+  list.with("stream_mamba_1_rows_256", [&](Spec& c) {
+    stream(c, 16), c.nheads = c.ngroups = 1, c.headdim = 256, c.tied = false;
+  });
+  list.with("stream_groups_4", [&](Spec& c) { stream(c, 32), c.nheads = 12, c.ngroups = 4; });
+  list.with("stream_padding", [&](Spec& c) { stream(c, 64), c.slots = {-1, 3, -7}; });
+  list.with("stream_no_indices", [&](Spec& c) { stream(c, 64), c.slots = {}; });
+  list.with("stream_nan_in_a_row", [&](Spec& c) { stream(c, 48), c.special = NAN; });
+  list.with("stream_a_is_log",
+            [&](Spec& c) { stream(c, 64), c.a_is_log = true, c.A = uniform(-3, 3); });
+  list.with("stream_dt_limit", [&](Spec& c) { stream(c, 64), c.dt_min = 0.01f, c.dt_max = 0.2f; });
+  list.with("stream_no_options", [&](Spec& c) {
+    stream(c, 64), c.z = c.D = c.dt_bias = c.softplus = false, c.dt = uniform(0, 1);
+  });
   list.with("strict_no_snapshots_tokens_5",
             [&](Spec& c) { stream(c, 201), c.ntokens = 5, c.precision = Precision::kStrict; });
   list.with("strict_no_snapshots_not_tied_tokens_5", [&](Spec& c) {
@@ -103,6 +120,18 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
     list.with(name + "_dt_f32", [&](Spec& c) { c.dtype = dtype; });
     list.with(name + "_spaced", [&](Spec& c) { c.dtype = dtype, c.place = Place::kSpaced; });
     list.with(name + "_odd", [&](Spec& c) { c.dtype = dtype, c.headdim = 7, c.dstate = 17; });
+    for (const int64_t dstate : {16, 128, 256, 512})
+      list.with(name + "_stream_dstate_" + std::to_string(dstate), [&](Spec& c) {
+        stream(c, dstate), c.dtype = c.state_dtype = dtype, c.headdim = 33;
+      });
+    list.with(name + "_stream_strict", [&](Spec& c) {
+      stream(c, 128), c.dtype = c.state_dtype = dtype, c.precision = Precision::kStrict;
+    });
+    list.with(name + "_stream_not_tied", [&](Spec& c) {
+      stream(c, 32), c.dtype = c.state_dtype = dtype, c.headdim = 64, c.tied = false;
+    });
+    list.with(name + "_stream_dt_in_it",
+              [&](Spec& c) { stream(c, 64), c.dtype = c.dt_dtype = dtype; });
     list.with(name + "_state", [&](Spec& c) { c.state_dtype = dtype; });
     list.with(name + "_state_strict",
               [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });

@@ -8,17 +8,24 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
 
+#include "../plugin_interface.h"
 #include "compare_nodes.h"
 
 namespace hiss::ggml {
 namespace {
 
-double milliseconds(BuiltNode& node) {
+constexpr char kCpu[] = "CPU";
+constexpr int kTimesOnADevice = 20;
+
+// Of one run; on a device of several, so that starting and waiting are not what is measured.
+double milliseconds(BuiltNode& node, int times) {
   const auto start = std::chrono::steady_clock::now();
-  node.compute();
+  node.compute_again(times);
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
+             .count() /
+         times;
 }
 
 double median(std::vector<double> values) {
@@ -42,8 +49,10 @@ NodeProblem conv(int64_t W, int64_t C, int64_t T) {
 
 }  // namespace
 
-Result<Comparison> Comparison::load(const std::string& ggml_folder, const std::string& plugin) {
+Result<Comparison> Comparison::load(const std::string& ggml_folder, const std::string& plugin,
+                                    const std::string& device) {
   Comparison c;
+  c.device_ = device;
   HISS_ASSIGN_OR_RETURN(c.ggml_, load_ggml(ggml_folder));
   void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -56,41 +65,67 @@ Result<Comparison> Comparison::load(const std::string& ggml_folder, const std::s
   c.nodes_computed_ = reinterpret_cast<int64_t (*)()>(dlsym(library, "hiss_ggml_nodes_computed"));
   if (c.set_enabled_ == nullptr || c.nodes_computed_ == nullptr)
     return Unsupported(plugin + " is no plugin of hiss");
-  if (c.set_enabled_(1) == 0)
-    return Unsupported(
-        "the plugin is not inside this ggml's CPU backend: there is nothing to switch");
+  const int hooks = c.set_enabled_(1);
+  if ((hooks & (device == kCpu ? kCpuHook : kCudaHook)) == 0)
+    return Unsupported("the plugin is not inside this ggml's backend of " + device +
+                       ": there is nothing to switch");
   return c;
+}
+
+Result<Backend*> Comparison::start(const std::string& device, int threads) const {
+  Backend* backend = ggml_.init_by_name(device.c_str(), nullptr);
+  if (backend == nullptr) return NotFound("ggml has no device " + device);
+  if (device == kCpu) ggml_.set_n_threads(backend, threads);
+  return backend;
 }
 
 Result<Comparison::Row> Comparison::compare(const NodeProblem& problem, int threads,
                                             int runs) const {
-  Backend* cpu = ggml_.init_by_name("CPU", nullptr);
-  if (cpu == nullptr) return Internal("ggml could not start its CPU backend");
-  ggml_.set_n_threads(cpu, threads);
-  Row row{problem.text(), 0, {}};
-  bool computed = false;
-  {
-    BuiltNode node(ggml_, cpu, problem);
-    set_enabled_(0);
-    computed = node.compute();
-    const std::vector<float> reference = computed ? node.output() : std::vector<float>();
-    set_enabled_(1);
-    const int64_t before = nodes_computed_();
-    computed = computed && node.compute();
-    const bool by_hiss = nodes_computed_() == before + 1;
-    if (computed)
-      row.nmse = by_hiss ? nmse(node.output(), reference) : std::numeric_limits<double>::infinity();
-    std::vector<double> ggml_ms, hiss_ms;
-    for (int i = 0; computed && i < runs; ++i) {
-      set_enabled_(0);
-      ggml_ms.push_back(milliseconds(node));
-      set_enabled_(1);
-      hiss_ms.push_back(milliseconds(node));
-    }
-    if (!ggml_ms.empty()) row.times = {median(ggml_ms), median(hiss_ms)};
+  const auto release = [this](Backend* b) { ggml_.backend_free(b); };
+  using Owned = std::unique_ptr<Backend, decltype(release)>;
+  HISS_ASSIGN_OR_RETURN(Backend* const started, start(device_, threads));
+  const Owned backend(started, release);
+  Owned reference_backend(nullptr, release);
+  if (device_ != kCpu) {
+    HISS_ASSIGN_OR_RETURN(Backend* const cpu, start(kCpu, threads));
+    reference_backend.reset(cpu);
   }
-  ggml_.backend_free(cpu);
+  Row row;
+  row.problem = problem.text();
+  set_enabled_(0);
+  BuiltNode node(ggml_, backend.get(), problem);
+  const bool ggml_can = node.supported();
+  std::vector<float> reference;
+  const auto reference_from = [&](BuiltNode& from) {
+    if (!from.compute()) return false;
+    reference = from.output();
+    return true;
+  };
+  bool computed;
+  if (reference_backend == nullptr) {
+    computed = reference_from(node);
+  } else {
+    BuiltNode on_cpu(ggml_, reference_backend.get(), problem);
+    computed = reference_from(on_cpu);
+  }
+  set_enabled_(1);
+  const int64_t before = nodes_computed_();
+  computed = computed && node.supported() && node.compute();
   if (!computed) return Internal(row.problem + ": ggml could not run it");
+  const bool by_hiss = nodes_computed_() == before + 1;
+  row.left_to_device = !by_hiss && device_ != kCpu && ggml_can;
+  row.nmse = by_hiss || row.left_to_device ? nmse(node.output(), reference)
+                                           : std::numeric_limits<double>::infinity();
+  const int times = device_ == kCpu ? 1 : kTimesOnADevice;
+  std::vector<double> ggml_ms, hiss_ms;
+  for (int i = 0; i < runs; ++i) {
+    set_enabled_(0);
+    if (ggml_can) ggml_ms.push_back(milliseconds(node, times));
+    set_enabled_(1);
+    hiss_ms.push_back(milliseconds(node, times));
+  }
+  if (!hiss_ms.empty()) row.times = {{}, median(hiss_ms)};
+  if (!ggml_ms.empty()) row.times->ggml_ms = median(ggml_ms);
   return row;
 }
 

@@ -46,6 +46,11 @@ Result<GgmlProgram> load_ggml(const std::string& folder) {
   symbols.take(g.alloc_ctx_tensors, "ggml_backend_alloc_ctx_tensors");
   symbols.take(g.buffer_free, "ggml_backend_buffer_free");
   symbols.take(g.graph_compute, "ggml_backend_graph_compute");
+  symbols.take(g.graph_compute_async, "ggml_backend_graph_compute_async");
+  symbols.take(g.synchronize, "ggml_backend_synchronize");
+  symbols.take(g.supports_op, "ggml_backend_supports_op");
+  symbols.take(g.tensor_set, "ggml_backend_tensor_set");
+  symbols.take(g.tensor_get, "ggml_backend_tensor_get");
   symbols.take(g.load_backend, "ggml_backend_load");
   symbols.take(g.load_all, "ggml_backend_load_all");
   symbols.take(g.registry_by_name, "ggml_backend_reg_by_name");

@@ -41,6 +41,11 @@ struct GgmlProgram {
   Buffer* (*alloc_ctx_tensors)(Context_*, Backend*);
   void (*buffer_free)(Buffer*);
   int (*graph_compute)(Backend*, Graph*);
+  int (*graph_compute_async)(Backend*, Graph*);
+  void (*synchronize)(Backend*);
+  bool (*supports_op)(Backend*, const Tensor*);
+  void (*tensor_set)(Tensor*, const void*, size_t offset, size_t size);
+  void (*tensor_get)(const Tensor*, void*, size_t offset, size_t size);
   Registry* (*load_backend)(const char* path);
   void (*load_all)();
   Registry* (*registry_by_name)(const char*);

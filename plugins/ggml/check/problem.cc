@@ -8,6 +8,13 @@
 #include <numeric>
 
 namespace hiss::ggml {
+namespace {
+
+size_t elements(const Tensor* t) {
+  return static_cast<size_t>(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
+}
+
+}  // namespace
 
 std::string NodeProblem::text() const {
   const auto with = [](const char* letter, int64_t value) {
@@ -47,13 +54,13 @@ NodeProblem random_problem(std::mt19937_64& random) {
   return p;
 }
 
-BuiltNode::BuiltNode(const GgmlProgram& ggml, Backend* cpu, const NodeProblem& problem)
-    : ggml_(ggml), cpu_(cpu), problem_(problem) {
+BuiltNode::BuiltNode(const GgmlProgram& ggml, Backend* backend, const NodeProblem& problem)
+    : ggml_(ggml), backend_(backend), problem_(problem) {
   context_ = ggml.init({32 * ggml.tensor_overhead() + ggml.graph_overhead(), nullptr, true});
   node_ = build();
   graph_ = ggml.new_graph(context_);
   ggml.build_forward_expand(graph_, node_);
-  buffer_ = ggml.alloc_ctx_tensors(context_, cpu);
+  buffer_ = ggml.alloc_ctx_tensors(context_, backend);
   if (buffer_ != nullptr) fill();
 }
 
@@ -97,29 +104,38 @@ void BuiltNode::fill() {
   std::mt19937_64 random(problem_.seed);
   for (const Range& range : ranges_) {
     std::uniform_real_distribution<float> value(range.low, range.high);
-    auto* data = static_cast<float*>(range.tensor->data);
-    const int64_t* ne = range.tensor->ne;
-    for (int64_t i = 0; i < ne[0] * ne[1] * ne[2] * ne[3]; ++i) data[i] = value(random);
+    std::vector<float> data(elements(range.tensor));
+    for (float& v : data) v = value(random);
+    ggml_.tensor_set(range.tensor, data.data(), 0, data.size() * sizeof(float));
   }
   if (ids_ == nullptr) return;
   std::vector<int32_t> rows(static_cast<size_t>(problem_.R));
   std::iota(rows.begin(), rows.end(), 0);
   if (problem_.shuffled) std::shuffle(rows.begin(), rows.end(), random);
-  std::copy_n(rows.begin(), problem_.S, static_cast<int32_t*>(ids_->data));
+  ggml_.tensor_set(ids_, rows.data(), 0, static_cast<size_t>(problem_.S) * sizeof(int32_t));
 }
+
+bool BuiltNode::supported() const { return ggml_.supports_op(backend_, node_); }
 
 bool BuiltNode::compute() {
   if (buffer_ == nullptr) return false;
-  auto* data = static_cast<float*>(node_->data);
-  const int64_t* ne = node_->ne;
-  std::fill_n(data, ne[0] * ne[1] * ne[2] * ne[3], kUnwritten);
-  return ggml_.graph_compute(cpu_, graph_) == kStatusSuccess;
+  const std::vector<float> unwritten(elements(node_), kUnwritten);
+  ggml_.tensor_set(node_, unwritten.data(), 0, unwritten.size() * sizeof(float));
+  return ggml_.graph_compute(backend_, graph_) == kStatusSuccess;
+}
+
+bool BuiltNode::compute_again(int times) {
+  bool computed = buffer_ != nullptr;
+  for (int i = 0; computed && i < times; ++i)
+    computed = ggml_.graph_compute_async(backend_, graph_) == kStatusSuccess;
+  ggml_.synchronize(backend_);
+  return computed;
 }
 
 std::vector<float> BuiltNode::output() const {
-  const auto* data = static_cast<const float*>(node_->data);
-  const int64_t* ne = node_->ne;
-  return {data, data + ne[0] * ne[1] * ne[2] * ne[3]};
+  std::vector<float> data(elements(node_));
+  ggml_.tensor_get(node_, data.data(), 0, data.size() * sizeof(float));
+  return data;
 }
 
 }  // namespace hiss::ggml

@@ -29,16 +29,20 @@ struct NodeProblem {
 // Any valid problem: sizes up to about a million elements, every layout.
 NodeProblem random_problem(std::mt19937_64& random);
 
-// The node of a problem in memory of ggml's CPU backend.
+// The node of a problem in the memory of a backend of ggml's.
 class BuiltNode {
  public:
-  BuiltNode(const GgmlProgram& ggml, Backend* cpu, const NodeProblem& problem);
+  BuiltNode(const GgmlProgram& ggml, Backend* backend, const NodeProblem& problem);
   ~BuiltNode();
   BuiltNode(const BuiltNode&) = delete;
   BuiltNode& operator=(const BuiltNode&) = delete;
 
+  // Whether the backend can, as things are now.
+  bool supported() const;
   // Runs it; before, every element of the output is set to a number that no result has.
   bool compute();
+  // Runs it that many times, one after another, and waits for the last.
+  bool compute_again(int times);
   std::vector<float> output() const;
 
   static constexpr float kUnwritten = -1.2345e30f;
@@ -49,7 +53,7 @@ class BuiltNode {
   void fill();
 
   const GgmlProgram& ggml_;
-  Backend* const cpu_;
+  Backend* const backend_;
   const NodeProblem problem_;
   Context_* context_ = nullptr;
   Graph* graph_ = nullptr;

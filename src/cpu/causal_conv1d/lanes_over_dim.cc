@@ -38,12 +38,14 @@ constexpr int64_t kLanes = HWY_LANES(float);
 // Outputs of a block: their accumulators, the taps and an input fit the registers.
 constexpr int64_t kBlock = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
 constexpr int64_t kShortRow = 1024;  // channels: a page
+constexpr int64_t kAhead = 128;      // channels
 
 // What every block of one task uses.
 struct Filter {
   int64_t width, dim;
   const float* taps;  // (width + 1, dim): oldest first, then the bias
   bool silu, far;
+  bool large;  // x and y are more than a core's own caches hold
 };
 
 // kFar: past the caches; y is aligned to a vector.
@@ -96,7 +98,9 @@ HWY_INLINE void for_each_vector(int64_t begin, int64_t end, F&& f) {
 }
 
 // Tokens [first, length), whose inputs are all in x. Short rows end before the hardware has seen
-// where they lead, so with kFar the next block's are asked for.
+// where they lead, so with kFar the next block's are asked for. Long ones of a large tensor are
+// asked for half a kilobyte ahead: the hardware follows eight rows to read and eight to write, but
+// not far enough for what a vector costs besides.
 template <int64_t kWidth, bool kFar, class T>
 void conv_tokens(const Filter& filter, int64_t begin, int64_t end, int64_t first, int64_t length,
                  const T* x, int64_t x_stride, T* y, int64_t y_stride) {
@@ -105,8 +109,13 @@ void conv_tokens(const Filter& filter, int64_t begin, int64_t end, int64_t first
     const bool fetch = kFar && i + 2 * kBlock <= length;
     for_each_vector(begin, end, [&](int64_t c) HWY_ATTR {
       const T* from = x + i * x_stride + c;
+      T* to = y + i * y_stride + c;
       for (int64_t j = kBlock; fetch && j < 2 * kBlock; ++j) hwy::Prefetch(from + j * x_stride);
-      conv_block<kBlock, kWidth, kFar>(filter, c, from, x_stride, y + i * y_stride + c, y_stride);
+      for (int64_t j = 0; !kFar && filter.large && j < kBlock; ++j) {
+        __builtin_prefetch(from + j * x_stride + kAhead, 0, 2);
+        __builtin_prefetch(to + j * y_stride + kAhead, 1, 3);
+      }
+      conv_block<kBlock, kWidth, kFar>(filter, c, from, x_stride, to, y_stride);
     });
   }
   for (; i < length; ++i)
@@ -197,13 +206,18 @@ Status run(const Args& args, const Launch& launch) {
   auto* taps = reinterpret_cast<float*>(launch.workspace.data());
   prepare_taps(args, taps);
   Executor& executor = launch.executor != nullptr ? *launch.executor : serial_executor();
-  // Whole cache lines, and streams long enough for the prefetcher; the last run takes the rest.
+  // Whole cache lines, and streams as long as even shares allow; the last run takes the rest.
   const int64_t nseq = sequence_count(args);
-  const int64_t wanted = (4 * executor.workers() + nseq - 1) / std::max<int64_t>(nseq, 1);
+  const int64_t wanted = (2 * executor.workers() + nseq - 1) / std::max<int64_t>(nseq, 1);
   const int64_t runs = std::clamp<int64_t>(dim / 128, 1, wanted);
   const int64_t run_dim = dim / runs / 64 * 64;
-  const Filter filter{width, dim, taps, args.activation == Activation::kSilu,
-                      is_far(args, run_dim)};
+  constexpr int64_t kLargeBytes = 8 << 20;
+  const Filter filter{.width = width,
+                      .dim = dim,
+                      .taps = taps,
+                      .silu = args.activation == Activation::kSilu,
+                      .far = is_far(args, run_dim),
+                      .large = 2 * args.y.elements() * size_of(args.y.dtype) >= kLargeBytes};
   executor.run(nseq * runs, [&](int64_t task, int) HWY_ATTR {
     const int64_t s = task / runs, i = task % runs;
     const int64_t begin = i * run_dim, end = i + 1 == runs ? dim : begin + run_dim;

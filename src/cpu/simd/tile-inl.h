@@ -86,17 +86,13 @@ HWY_INLINE void store_transposed(D d, float* buffer, int64_t tokens, float* p, i
     for (int64_t lane = 0; lane < kLanes; ++lane) p[lane * stride + i] = buffer[i * kLanes + lane];
 }
 
-// Tokens [t, t + tokens) x channels [c, c + lanes) of the plane, lanes <= Lanes(d): in place where
-// memory already looks so, otherwise copied to buffer (tokens rows of Lanes(d), zeros after lanes).
 template <class D>
-Rows load_tile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c, int64_t lanes,
-               float* buffer) {
+HWY_NOINLINE Rows copy_tile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c,
+                            int64_t lanes, float* buffer) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const int64_t first = t * plane.token_stride + c * plane.channel_stride;
   const Rows copied{buffer, kLanes};
   if (plane.channel_stride == 1) {
-    if (plane.dtype == DType::kF32 && lanes == kLanes)
-      return {static_cast<const float*>(plane.data) + first, plane.token_stride};
     with_element_type(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
       for (int64_t i = 0; i < tokens; ++i, p += plane.token_stride)
         hn::Store(lanes == kLanes ? load_elements(d, p) : load_first(d, p, lanes), d,
@@ -118,7 +114,18 @@ Rows load_tile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c, in
   return copied;
 }
 
-// Where the rows of a tile that StoreTile will be given are to be written: memory itself or buffer.
+// Tokens [t, t + tokens) x channels [c, c + lanes) of the plane, lanes <= Lanes(d): in place where
+// memory already looks so, otherwise copied to buffer (tokens rows of Lanes(d), zeros after lanes).
+template <class D>
+HWY_INLINE Rows load_tile(D d, const Plane& plane, int64_t t, int64_t tokens, int64_t c,
+                          int64_t lanes, float* buffer) {
+  if (plane.channel_stride == 1 && plane.dtype == DType::kF32 && lanes == HWY_LANES(float))
+    return {static_cast<const float*>(plane.data) + t * plane.token_stride + c, plane.token_stride};
+  return copy_tile(d, plane, t, tokens, c, lanes, buffer);
+}
+
+// Where the rows of a tile that store_tile will be given are to be written: memory itself or
+// buffer.
 struct MutableRows {
   float* data;
   int64_t stride;
@@ -132,12 +139,10 @@ inline MutableRows tile_for_store(const MutablePlane& plane, int64_t t, int64_t 
   return {buffer, kLanes};
 }
 
-// Brings rows that were written to buffer to memory; does nothing for those written in place.
 template <class D>
-void store_tile(D d, const MutableRows& rows, float* buffer, const MutablePlane& plane, int64_t t,
-                int64_t tokens, int64_t c, int64_t lanes) {
+HWY_NOINLINE void copy_tile_back(D d, float* buffer, const MutablePlane& plane, int64_t t,
+                                 int64_t tokens, int64_t c, int64_t lanes) {
   constexpr int64_t kLanes = HWY_LANES(float);
-  if (rows.data != buffer) return;
   const int64_t first = t * plane.token_stride + c * plane.channel_stride;
   if (plane.channel_stride == 1) {
     with_element_type(plane.dtype, advance(plane.data, plane.dtype, first), [&](auto* p) HWY_ATTR {
@@ -160,6 +165,13 @@ void store_tile(D d, const MutableRows& rows, float* buffer, const MutablePlane&
     for (int64_t lane = 0; lane < lanes; ++lane)
       put_float(plane, first + i * plane.token_stride + lane * plane.channel_stride,
                 buffer[i * kLanes + lane]);
+}
+
+// Brings rows that were written to buffer to memory; does nothing for those written in place.
+template <class D>
+HWY_INLINE void store_tile(D d, const MutableRows& rows, float* buffer, const MutablePlane& plane,
+                           int64_t t, int64_t tokens, int64_t c, int64_t lanes) {
+  if (rows.data == buffer) copy_tile_back(d, buffer, plane, t, tokens, c, lanes);
 }
 
 }  // namespace hiss::cpu::HWY_NAMESPACE

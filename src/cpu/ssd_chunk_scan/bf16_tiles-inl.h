@@ -17,6 +17,7 @@
 
 #include "cpu/simd/math-inl.h"
 #include "cpu/ssd_chunk_scan/chunks.h"
+#include "cpu/ssd_chunk_scan/segment-inl.h"
 
 #if defined(HISS_ISA) && HWY_TARGET == HWY_AVX3
 // For lambdas, as HWY_ATTR.
@@ -169,19 +170,6 @@ inline void multiply_tokens(int64_t tokens, int64_t row_pairs, int64_t pairs, co
     });
 }
 
-// Rows of memory that will be wanted soon, to be brought near a few at a time.
-struct Ahead {
-  const std::byte* data = nullptr;
-  int64_t stride = 0, bytes = 0, rows = 0;  // bytes from row to row, and of one
-};
-
-template <bool kToWrite>
-HWY_INLINE void fetch_rows(const Ahead& ahead, int64_t row) {
-  for (int64_t r = row; r < std::min(row + kRows, ahead.rows); ++r)
-    for (int64_t i = 0; i < ahead.bytes; i += 64)
-      __builtin_prefetch(ahead.data + r * ahead.stride + i, kToWrite, kToWrite ? 3 : 2);
-}
-
 // y of a chunk: what the state gives, and what the tokens since the chunk began give.
 struct Outputs {
   int64_t tokens, vectors;
@@ -195,7 +183,7 @@ struct Outputs {
   const float* mixing;
   const float* x;
   float* y;
-  Ahead next_x, next_z, next_y;
+  ssd::Ahead next_x, next_z, next_y;
 };
 
 // Tokens up to `t` of one row, alone.
@@ -219,9 +207,9 @@ inline void make_outputs(const Outputs& o) {
   for_each_vectors(o.vectors, [&]<int64_t kVectors>(int64_t v) HISS_BF16_ATTR {
     for (int64_t t = 0; t < o.tokens; t += kRows) {
       if (v == 0) {
-        fetch_rows<false>(o.next_x, t);
-        fetch_rows<false>(o.next_z, t);
-        fetch_rows<true>(o.next_y, t);
+        fetch_rows<false>(o.next_x, t, t + kRows);
+        fetch_rows<false>(o.next_z, t, t + kRows);
+        fetch_rows<true>(o.next_y, t, t + kRows);
       }
       Tile<kVectors> tile;
       clear(tile);

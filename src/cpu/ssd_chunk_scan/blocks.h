@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/sequences.h"
@@ -115,6 +116,19 @@ BasicPlane<Void> head_plane(const BasicTensorView<Void>& v, const Sequence& sequ
   return {advance(v.data, v.dtype,
                   sequence.row * v.stride[0] + token * v.stride[1] + head * v.stride[2]),
           v.dtype, v.stride[1], v.stride[3]};
+}
+
+// Rows of memory that will be wanted soon, to be brought near a few at a time.
+struct Ahead {
+  const std::byte* data = nullptr;
+  int64_t stride = 0, bytes = 0, rows = 0;  // bytes from row to row, and of one
+};
+// Rows of `channels` channels from channel p on.
+inline Ahead ahead_of(const Plane& plane, int64_t p, int64_t channels, int64_t rows) {
+  if (plane.data == nullptr || plane.channel_stride != 1) return {};
+  const int64_t size = size_of(plane.dtype);
+  return {static_cast<const std::byte*>(plane_at(plane, 0, p).data), plane.token_stride * size,
+          channels * size, rows};
 }
 
 // One head of states whose last three axes are (nheads, headdim, dstate), as (dstate, headdim).

@@ -169,12 +169,9 @@ struct Chunk {
 };
 
 // Where a segment's rows of x, z or y begin, unless they are not dense.
-bf16::Ahead ahead(const Task& task, const ConstTensorView& v, const Work& next) {
+ssd::Ahead ahead(const Task& task, const ConstTensorView& v, const Work& next) {
   const Plane plane = ssd::head_plane(v, task.sequence, next.begin, next.segment.head);
-  if (plane.data == nullptr || plane.channel_stride != 1) return {};
-  const int64_t size = size_of(plane.dtype);
-  return {static_cast<const std::byte*>(plane_at(plane, 0, next.segment.p).data),
-          plane.token_stride * size, next.segment.channels * size, next.tokens};
+  return ssd::ahead_of(plane, next.segment.p, next.segment.channels, next.tokens);
 }
 
 void scan_segment(const Task& task, const Chunk& chunk, const HeadSegment& segment, float* h,

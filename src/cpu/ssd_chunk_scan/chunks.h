@@ -24,11 +24,11 @@ inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step 
 
 // The chunk that costs least. Products a token and channel: dstate for the new state, dstate for
 // what the old one gives, half of a chunk for the tokens within. A chunk reads, rounds and writes
-// the state once, which takes as long as about six products an element.
+// the state once, which takes as long as about seven products an element.
 inline int64_t chunk_tokens(int64_t dstate) {
-  const auto cost = [&](int64_t chunk) { return chunk / 2 + 6 * dstate / chunk; };
+  const auto cost = [&](int64_t chunk) { return chunk / 2 + 7 * dstate / chunk; };
   int64_t best = kChunkBlock;
-  for (int64_t chunk = 2 * best; chunk <= kMaxChunk; chunk *= 2)
+  for (int64_t chunk = 2 * best; chunk <= kMaxChunk; chunk += kChunkBlock)
     if (cost(chunk) < cost(best)) best = chunk;
   return best;
 }

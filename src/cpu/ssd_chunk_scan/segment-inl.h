@@ -25,6 +25,13 @@ bool is_float_row(const BasicPlane<Void>& plane) {
   return plane.dtype == DType::kF32 && plane.channel_stride == 1;
 }
 
+template <bool kToWrite>
+HWY_INLINE void fetch_rows(const ssd::Ahead& ahead, int64_t first, int64_t last) {
+  for (int64_t r = first; r < std::min(last, ahead.rows); ++r)
+    for (int64_t i = 0; i < ahead.bytes; i += 64)
+      __builtin_prefetch(ahead.data + r * ahead.stride + i, kToWrite, kToWrite ? 3 : 2);
+}
+
 // Channels [p, p + channels) of `tokens` tokens: in place, or copied to buffer (tokens, kRow).
 inline Rows segment_rows(const Plane& plane, int64_t tokens, int64_t p, int64_t channels,
                          float* buffer) {

@@ -162,6 +162,16 @@ void skip_and_gate(const Task& task, int64_t t, int64_t tokens) {
   });
 }
 
+// The block's rows of v from token t on, where the heads lie side by side.
+ssd::Ahead ahead(const Task& task, const ConstTensorView& v, int64_t t) {
+  const int64_t headdim = task.blocks.headdim, head = task.block.first / headdim;
+  if (!v.present() || t >= task.sequence.length || v.stride[2] != headdim * v.stride[3]) return {};
+  const int64_t first = task.block.group * task.blocks.group_heads + head;
+  return ssd::ahead_of(ssd::head_plane(v, task.sequence, t, first),
+                       task.block.first - head * headdim, task.block.channels,
+                       std::min(kTileTokens, task.sequence.length - t));
+}
+
 // One block through sequence s.
 void scan_block(const Task& task, int64_t s) {
   const Args& args = task.args;
@@ -186,7 +196,11 @@ void scan_block(const Task& task, int64_t s) {
     ssd_tile::pack_states(ssd::head_plane(args.B, sequence, done, task.block.group),
                           ssd::head_plane(args.C, sequence, done, task.block.group), tokens, dstate,
                           task.scratch.B_and_C(dstate));
-    ssd_tile::scan_columns(vectors, tokens, dstate, rescalings, task.scratch);
+    const int64_t next = done + tokens;
+    ssd_tile::scan_columns(
+        vectors, tokens, dstate, rescalings,
+        {ahead(task, args.x, next), ahead(task, args.y, next), ahead(task, args.z, next)},
+        task.scratch);
     skip_and_gate(task, done, tokens);
     done += tokens;
 

@@ -11,11 +11,13 @@
 #define HISS_CPU_SSD_STATE_TILE_INL_H
 #endif
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "cpu/simd/isa-inl.h"
 #include "cpu/ssd_chunk_scan/blocks.h"
+#include "cpu/ssd_chunk_scan/segment-inl.h"
 
 #ifdef HISS_ISA
 HWY_BEFORE_NAMESPACE();
@@ -114,14 +116,28 @@ inline void pack_states(const Plane& B, const Plane& C, int64_t tokens, int64_t 
   }
 }
 
+// What the next tile of tokens will want, brought near a little at a time: all at once, the loads
+// that are wanted now would wait behind it.
+struct NextTile {
+  ssd::Ahead x, y, z;
+};
+
 // All states of `vectors` vectors of channels, for a tile of tokens.
 inline void scan_columns(int64_t vectors, int64_t tokens, int64_t dstate,
-                         const Rescalings& rescalings, ssd::Scratch& scratch) {
+                         const Rescalings& rescalings, const NextTile& next,
+                         ssd::Scratch& scratch) {
   constexpr int64_t kLanes = HWY_LANES(float);
   const float* B_and_C = scratch.B_and_C(dstate);
+  const int64_t steps = (vectors + 1) / 2 * std::max<int64_t>(1, dstate / kMaxStates);
+  const int64_t rows = (ssd::kTileTokens + steps - 1) / steps;
+  int64_t row = 0;
   for (int64_t v = 0; v < vectors; v += 2) {
     const int64_t column = v * kLanes;
     const auto scan = [&]<int64_t kStates>(int64_t n) HWY_ATTR {
+      fetch_rows<false>(next.x, row, row + rows);
+      fetch_rows<false>(next.z, row, row + rows);
+      fetch_rows<true>(next.y, row, row + rows);
+      row += rows;
       const auto tile = [&]<int64_t kVectors>() HWY_ATTR {
         scan_tile<kVectors>(std::make_index_sequence<kStates>(), tokens, n == 0,
                             B_and_C + 2 * n * tokens, scratch.x + column, rescalings,

@@ -13,6 +13,24 @@
 // consumed; input -1 is the newest row of initial_state.
 namespace hiss::cuda {
 
+// The sequences of a call. The rows of a batch may be joined to one row of sequences, all of
+// `period` tokens.
+struct ConvSequences : Sequences {
+  int64_t period;
+
+  __host__ __device__ bool in_rows() const { return cu_seqlens == nullptr && period == 0; }
+  __device__ Span at(int64_t s) const {
+    return period > 0 ? Span{0, s, s * period, (s + 1) * period} : Sequences::at(s);
+  }
+  // with(), for a token beside a sequence: mostly that of the next one or the one before.
+  __device__ Span after(const Span& span, int64_t token) const {
+    const int64_t s = token >= span.end ? span.s + 1 : span.s - 1;
+    if (s < 0 || s >= nseq) return with(span.row, token);
+    const Span next = at(s);
+    return next.begin <= token && token < next.end ? next : with(span.row, token);
+  }
+};
+
 struct Conv {
   const void* x;
   void* y;
@@ -21,7 +39,7 @@ struct Conv {
   int64_t batch, seqlen, dim, width;
   int64_t x_stride[3], y_stride[3], weight_stride[2], bias_stride, initial_stride[3],
       final_stride[3];
-  Sequences sequences;
+  ConvSequences sequences;
   bool reverse, silu;
   bool packed_taps;  // a channel's four taps are one aligned vector
 };
@@ -39,7 +57,7 @@ inline Conv conv_of(const CausalConv1d::Args& a) {
   }
   c.weight_stride[0] = a.weight.stride[0], c.weight_stride[1] = a.weight.stride[1];
   c.bias_stride = a.bias.stride[0];
-  c.sequences = Sequences::of(a.cu_seqlens, c.batch, c.seqlen);
+  c.sequences = {Sequences::of(a.cu_seqlens, c.batch, c.seqlen), 0};
   c.reverse = a.direction == Direction::kReverse, c.silu = a.activation == Activation::kSilu;
   c.packed_taps = c.width == 4 && c.weight_stride[0] == 4 && c.weight_stride[1] == 1 &&
                   reinterpret_cast<uintptr_t>(c.weight) % 16 == 0;

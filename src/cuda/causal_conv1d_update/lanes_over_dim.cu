@@ -1,7 +1,7 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Decode step of the convolution: a thread has a vector of channels of one row, whose state passes
+// Decode step of the convolution: a thread has a pair of channels of one row, whose state passes
 // through its registers once whatever the number of tokens.
 //
 // Parallel over (row, vector of channels). Bound by the memory the state comes from, or by the
@@ -9,11 +9,10 @@
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
 
-#include <algorithm>
-
 #include "cuda/launch.h"
-#include "cuda/tile/element.cuh"
+#include "cuda/tile/divide.cuh"
 #include "cuda/tile/math.cuh"
+#include "cuda/tile/raw.cuh"
 #include "hiss/ops/causal_conv1d_update.h"
 
 namespace hiss::cuda {
@@ -76,20 +75,12 @@ __device__ Row<T> row_of(const Update& u, int64_t row, int64_t channel) {
               : u.snapshots + row * u.snapshot_stride[0] + channel * u.snapshot_stride[3]};
 }
 
-// The inputs of a row's first token, as they lie in memory.
-template <class T, int kVector, int kWidth>
-struct Inputs {
-  Pack<float, kVector> state[kWidth - 1];
-  Pack<T, kVector> x;
-
-  __device__ __forceinline__ void load(const Update& u, const Row<T>& r) {
-    if (r.state == nullptr) return;
+template <int kVector, class T>
+__device__ __forceinline__ void load_token(const T* from, float (&to)[kVector]) {
+  const auto raw = Raw<T, kVector>::at(from);
 #pragma unroll
-    for (int j = 0; j < kWidth - 1; ++j)
-      state[j] = *reinterpret_cast<const Pack<float, kVector>*>(r.state + j * u.state_stride[1]);
-    x = *reinterpret_cast<const Pack<T, kVector>*>(r.x);
-  }
-};
+  for (int v = 0; v < kVector; ++v) to[v] = raw[v];
+}
 
 // Width known: the state in registers. Vectors of more than one channel are dense.
 template <class T, int kVector, int kWidth>
@@ -111,17 +102,11 @@ class Filter {
     }
   }
 
-  __device__ __forceinline__ void run(const Row<T>& r, const Inputs<T, kVector, kWidth>& first) {
+  // `input`: the state and the first token.
+  __device__ __forceinline__ void run(const Row<T>& r, float (&input)[kWidth][kVector]) {
     constexpr int kHistory = kWidth - 1;
-    float input[kWidth][kVector];
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-#pragma unroll
-      for (int j = 0; j < kHistory; ++j) input[j][v] = first.state[j].element[v];
-      input[kHistory][v] = to_float(first.x.element[v]);
-    }
     for (int64_t t = 0; t < u_.ntokens; ++t) {
-      if (t > 0) load_pack<kVector>(r.x + t * u_.x_stride[1], input[kHistory]);
+      if (t > 0) load_token<kVector>(r.x + t * u_.x_stride[1], input[kHistory]);
       float sum[kVector];
 #pragma unroll
       for (int v = 0; v < kVector; ++v) {
@@ -131,17 +116,19 @@ class Filter {
         const float gated = silu(sum[v]);
         if (u_.silu) sum[v] = gated;
       }
-      store_pack(sum, r.y + t * u_.y_stride[1]);
+      Raw<T, kVector>::of(sum).store(r.y + t * u_.y_stride[1]);
 #pragma unroll
       for (int j = 0; j < kHistory; ++j) {
 #pragma unroll
         for (int v = 0; v < kVector; ++v) input[j][v] = input[j + 1][v];
         if (r.snapshot != nullptr)
-          store_pack(input[j], r.snapshot + t * u_.snapshot_stride[1] + j * u_.snapshot_stride[2]);
+          Raw<float, kVector>::of(input[j]).store(r.snapshot + t * u_.snapshot_stride[1] +
+                                                  j * u_.snapshot_stride[2]);
       }
     }
 #pragma unroll
-    for (int j = 0; j < kHistory; ++j) store_pack(input[j], r.state + j * u_.state_stride[1]);
+    for (int j = 0; j < kHistory; ++j)
+      Raw<float, kVector>::of(input[j]).store(r.state + j * u_.state_stride[1]);
   }
 
  private:
@@ -152,37 +139,24 @@ class Filter {
 template <class T, int kVector>
 __device__ __forceinline__ void clear_row(const Update& u, const Row<T>& r) {
   const float zero[kVector] = {};
-  for (int64_t t = 0; t < u.ntokens; ++t) store_pack(zero, r.y + t * u.y_stride[1]);
+  for (int64_t t = 0; t < u.ntokens; ++t) Raw<T, kVector>::of(zero).store(r.y + t * u.y_stride[1]);
 }
 
-// A thread has the same channels of `rows` rows: filters are loaded once, and the inputs of the
-// next row before this one is done.
 template <class T, int kVector, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    conv_update(const __grid_constant__ Update u, const int rows) {
-  const int64_t vectors = u.dim / kVector, groups = (u.batch + rows - 1) / rows;
+    conv_update(const __grid_constant__ Update u, const __grid_constant__ Divider by_vector) {
   const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (item >= groups * vectors) return;
-  const int64_t channel = item % vectors * kVector;
-  int64_t row = item / vectors * rows;
-  const int64_t end = min(row + rows, u.batch);
-  Row<T> r = row_of<T>(u, row, channel);
-  Inputs<T, kVector, kWidth> inputs;
-  inputs.load(u, r);
-  Filter<T, kVector, kWidth> filter(u, channel);
-  for (;;) {
-    const Row<T> here = r;
-    const Inputs<T, kVector, kWidth> now = inputs;
-    if (++row < end) {
-      r = row_of<T>(u, row, channel);
-      inputs.load(u, r);
-    }
-    if (here.state == nullptr)
-      clear_row<T, kVector>(u, here);
-    else
-      filter.run(here, now);
-    if (row >= end) return;
-  }
+  int64_t vector;
+  const int64_t row = by_vector.divide(item, vector), channel = vector * kVector;
+  if (row >= u.batch) return;
+  const Row<T> r = row_of<T>(u, row, channel);
+  if (r.state == nullptr) return clear_row<T, kVector>(u, r);
+  // Loads of the state first: the filter is in the cache.
+  float input[kWidth][kVector];
+#pragma unroll
+  for (int j = 0; j < kWidth - 1; ++j) load_pack(r.state + j * u.state_stride[1], input[j]);
+  load_token<kVector>(r.x, input[kWidth - 1]);
+  Filter<T, kVector, kWidth>(u, channel).run(r, input);
 }
 
 // Any width: inputs are read again from where they lie.
@@ -218,13 +192,9 @@ Decline why_not(const CausalConv1dUpdate::Problem&, const Machine& machine) {
 
 template <class T, int kVector, int kWidth>
 Status launch_update(const Update& u, cudaStream_t stream) {
-  // Several rows a thread once there are enough threads without.
-  constexpr int64_t kEnough = 132 * 512;
-  const int64_t vectors = u.dim / kVector;
-  const int64_t rows = std::clamp<int64_t>(u.batch * vectors / kEnough, 1, 8);
-  const int64_t blocks = ceil_div(ceil_div(u.batch, rows) * vectors, kThreads);
+  const int64_t vectors = u.dim / kVector, blocks = ceil_div(u.batch * vectors, kThreads);
   conv_update<T, kVector, kWidth>
-      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u, static_cast<int>(rows));
+      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u, Divider(vectors));
   return launched(kName);
 }
 
@@ -243,15 +213,14 @@ Status launch_width(const Update& u, cudaStream_t stream) {
 Status run(const CausalConv1dUpdate::Args& args, const Launch& launch) {
   const Update u = update_of(args);
   const cudaStream_t stream = stream_of(launch);
-  // Four channels a thread, 16 bytes of state, where there are enough of them.
-  constexpr int kVector = 4;
+  constexpr int kVector = 2;
   const auto fits = [](const ConstTensorView& view) {
     const int channels = view.rank - 1;
     return !view.present() || (view.stride[channels] == 1 &&
                                aligned_rows(view, channels, kVector * size_of(view.dtype)));
   };
-  const bool wide = u.dim % kVector == 0 && u.batch * u.dim >= int64_t{132} * 1024 &&
-                    fits(args.x) && fits(args.y) && fits(args.state) && fits(args.snapshots);
+  const bool wide = u.dim % kVector == 0 && fits(args.x) && fits(args.y) && fits(args.state) &&
+                    fits(args.snapshots);
   if (u.batch * u.dim * u.ntokens == 0) return {};
   return with_element(args.x.dtype, [&]<class T>() {
     if (u.width < 2 || u.width > 4) {

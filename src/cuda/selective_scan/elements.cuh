@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/selective_scan/place.cuh"
 #include "cuda/selective_scan/shape.cuh"
 #include "cuda/selective_scan/step.cuh"
@@ -12,40 +14,54 @@ namespace hiss::cuda::selective_scan {
 // What one thread does with the elements of u, dt, z and y: it copies its chunks of a tile to
 // shared memory, makes delta and delta * u of them before the scan, and y after it. It reads no
 // chunk but its own, so a copy needs no barrier. `left`: tokens of the tile that exist.
-template <class T, class S, Access kAccess, bool kOutput>
+template <class T, class S, Access kAccess, bool kWhole, bool kOutput>
 class Elements {
  public:
-  static constexpr bool kAlongTime = kAccess == Access::kAlongTime;
-  static constexpr int kWidth = kAccess == Access::kSingly ? 1 : kWidest<T>;
+  static constexpr bool kAlongTime = along_time(kAccess);
 
-  __device__ Elements(const ScanArgs& p, const Place& place)
+  // Host: the steps of a thread, in bytes.
+  static void prepare(ScanArgs& p) {
+    const auto set = [&](auto& v) {
+      const int64_t token = v.token * (p.reverse ? -1 : 1) * kSize;
+      v.chunk = token * kTokenBy + v.channel * kChannelBy * kSize, v.tile = token * S::kTokens;
+    };
+    set(p.u), set(p.dt), set(p.z), set(p.y);
+  }
+
+  // Thread `tid` of those that share them; the first tile is `first`.
+  __device__ Elements(const ScanArgs& p, const Place& place, int tid, int first = 0)
       : p_(p), full_(place.channels == S::kBlockChannels) {
-    const unsigned tid = threadIdx.x;
-    const int fast = static_cast<int>(tid % kRow * kWidth), slow = static_cast<int>(tid / kRow);
+    const int fast = tid % kRow * kWidth, slow = tid / kRow;
     const int channel = kAlongTime ? slow : fast, token = kAlongTime ? fast : slow;
     token_ = kept(slow < kSlow && channel < place.channels ? token : kNever);
     channels_left_ = place.channels - channel;
-    staged_ = kept(S::stages_at(kAccess) + static_cast<int>(tid) * kWidth * kSize);
-    constants_ = kept(S::constants_at(kAccess) + 4 * channel);
+    staged_ = kept(S::stages_at(kWhole, kSize) + tid * kWidth * kSize);
+    constants_ = kept(S::constants_at(kWhole, kSize) + 4 * channel);
     step_ = kept(4 * (token * S::kStepRow + S::step_at(channel)));
-    sum_ = kept(S::kSumsAt + 4 * (token * S::sum_row(kAccess) + channel));
-    u_ = cursor(p.u, place, token, channel), dt_ = cursor(p.dt, place, token, channel);
-    z_ = cursor(p.z, place, token, channel), y_ = cursor(p.y, place, token, channel);
+    const auto first_of = [&](const auto& v) {
+      const T* data = static_cast<const T*>(v.data);
+      return reinterpret_cast<const char*>(
+          data + v.row * place.row +
+          v.token * (place.begin + int64_t{place.forward} * (token + first * S::kTokens)) +
+          v.channel * (place.first + channel));
+    };
+    u_ = first_of(p.u), dt_ = first_of(p.dt), z_ = first_of(p.z);
+    y_ = const_cast<char*>(first_of(p.y));
   }
 
   // Starts to copy the next tile to a stage.
   __device__ void send(int stage, int left) {
     const int to = staged_ + stage * kStageBytes;
     const bool any = left > 0 && has_chunk();
-    send(u_, left, to, any), send(dt_, left, to + kTensorBytes, any);
-    if (kOutput) send(z_, left, to + 2 * kTensorBytes, any && p_.z.data != nullptr);
+    send(p_.u, u_, left, to, any), send(p_.dt, dt_, left, to + kTensorBytes, any);
+    if (kOutput) send(p_.z, z_, left, to + 2 * kTensorBytes, any && p_.z.data != nullptr);
   }
 
   // delta and delta * u. Beyond the sequence and the block's channels delta is 0, which leaves a
   // state as it is.
-  __device__ void take_steps(int stage, int left, int half) const {
+  __device__ void take_steps(int stage, int left, int half = 0) const {
     if (!has_chunk()) return;
-    const int from = staged_ + stage * kStageBytes, to = step_ + half * S::kStepBytes;
+    const int from = staged_ + stage * kStageBytes;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       const T* chunk = shared_at<T>(from + i * kChunkBytes);
@@ -70,34 +86,38 @@ class Elements {
       }
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) u[e] *= delta[e];
-      float* steps =
-          shared_at<float>(to + 4 * i * (kTokenBy * S::kStepRow + S::step_at(kChannelBy)));
+      float* steps = shared_at<float>(half + step_ + kStepChunk * i);
       if constexpr (kAccess == Access::kAlongChannels) {
 #pragma unroll
-        for (int e = 0; e < kWidth; e += 4) store_four(delta + e, u + e, steps + S::step_at(e));
+        for (int e = 0; e < kWidth; e += 2) store_two(delta + e, u + e, steps + S::step_at(e));
       } else {
 #pragma unroll
         for (int e = 0; e < kWidth; ++e)
-          steps[e * S::kStepRow] = delta[e], steps[e * S::kStepRow + S::kStepGap] = u[e];
+          steps[e * S::kStepRow] = delta[e], steps[e * S::kStepRow + S::kChannels] = u[e];
       }
     }
   }
 
   // y, from the sums over the states. Tiles one after another.
-  __device__ void store_output(int stage, int left, int half) {
-    const int sum = sum_ + half * S::sum_bytes(kAccess);
-    T* to = y_.at;
+  __device__ void store_output(int stage, int left, int half = 0) {
+    char* at = y_;
 #pragma unroll
-    for (int i = 0; i < kChunks; ++i, to += y_.chunk) {
+    for (int i = 0; i < kChunks; ++i, at += p_.y.chunk) {
       if (!exists(i, left)) continue;
+      T* const to = reinterpret_cast<T*>(at);
       const T* from = shared_at<T>(staged_ + stage * kStageBytes + i * kChunkBytes);
-      const float* sums = shared_at<float>(sum + 4 * i * (kTokenBy * kSumRow + kChannelBy));
+      const float* sums = shared_at<float>(half + S::sums_at(kWhole) + step_ + kStepChunk * i);
       float v[kWidth];
       if constexpr (kAlongTime) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * kSumRow];
+        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * S::kStepRow];
+      } else if constexpr (kWidth > 1) {
+        float both[2 * kWidth];
+        read(sums, both);
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) v[e] = both[S::step_at(e)];
       } else {
-        read(sums, v);
+        v[0] = *sums;
       }
       if (p_.D != nullptr) {
         float u[kWidth], D[kConstants];
@@ -121,11 +141,16 @@ class Elements {
           if (t + e < left) to[e] = from_float<T>(v[e]);
       }
     }
-    y_.at += y_.tile;
+    y_ += p_.y.tile;
   }
 
  private:
   static constexpr int kThreads = S::kThreads, kSize = static_cast<int>(sizeof(T));
+  // Vectors as wide as leave no thread without.
+  static constexpr int kWidth = singly(kAccess)
+                                    ? 1
+                                    : std::min({kWidest<T>, S::kElements / kThreads,
+                                                kAlongTime ? S::kTokens : S::kBlockChannels});
   // Chunks of a row and rows of a tile; what lies between two chunks of a thread.
   static constexpr bool kTimeRows = kAlongTime;
   static constexpr int kRow = (kTimeRows ? S::kTokens : S::kBlockChannels) / kWidth;
@@ -135,19 +160,12 @@ class Elements {
   static constexpr int kChunks = kSlow > kBy ? kSlow / kBy : 1;
   static constexpr int kTensorBytes = S::kElements * kSize, kStageBytes = 3 * kTensorBytes;
   static constexpr int kChunkBytes = kThreads * kWidth * kSize;
-  static constexpr int kSumRow = S::sum_row(kAccess);
-  static constexpr int kConstants = kAccess == Access::kAlongChannels ? kWidth : 1;
+  static constexpr int kStepChunk = 4 * (kTokenBy * S::kStepRow + S::step_at(kChannelBy));
+  // A row shorter than a sector: other warps read the rest of it.
+  static constexpr bool kShared = kRow * kWidth * kSize < 32;
+  static constexpr int kConstants = kAlongTime ? 1 : kWidth;
   static constexpr int kNever = 1 << 30;
   static_assert(kThreads % kRow == 0 && (kSlow % kBy == 0 || kBy % kSlow == 0));
-
-  // A tensor at this thread's first chunk of a tile: on to the next chunk, on to the next tile.
-  // Steps of vectors fit into 32 bits: the host sees to that.
-  using Step = std::conditional_t<kAccess == Access::kSingly, int64_t, int>;
-  template <class E>
-  struct Cursor {
-    E* at;
-    Step chunk, tile;
-  };
 
   // False for a thread that has none: there are more threads than chunks.
   __device__ bool has_chunk() const { return kThreads <= kRow * kSlow || token_ != kNever; }
@@ -155,47 +173,35 @@ class Elements {
   __device__ bool exists(int i, int left) const {
     return token_ + i * kTokenBy < left && (kChannelBy == 0 || i * kChannelBy < channels_left_);
   }
-  template <class Void>
-  __device__ auto cursor(const Strided<Void>& v, const Place& place, int token, int channel) const {
-    using E = std::conditional_t<std::is_const_v<Void>, const T, T>;
-    const int64_t by = v.token * place.forward, tile = by * S::kTokens;
-    Cursor<E> cursor{static_cast<E*>(v.data) + v.row * place.row + v.token * place.begin +
-                         by * token + v.channel * (place.first + channel),
-                     static_cast<Step>(by * kTokenBy + v.channel * kChannelBy),
-                     static_cast<Step>(tile)};
-    if constexpr (kAccess != Access::kSingly) cursor.tile = kept(cursor.tile);
-    return cursor;
-  }
-  __device__ void send(Cursor<const T>& v, int left, int to, bool any) const {
-    const T* from = v.at;
+  __device__ void send(const Strided<const void>& v, const char*& first, int left, int to,
+                       bool any) const {
+    const char* from = first;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i, from += v.chunk) {
       int real = exists(i, left) ? kWidth : 0;
       if (kAlongTime) real = min(real, max(left - token_ - i * kTokenBy, 0));
       T* chunk = shared_at<T>(to + i * kChunkBytes);
       if constexpr (kSize * kWidth >= 4)
-        copy_async<kSize * kWidth>(chunk, from, real * kSize, any);
+        copy_async<kSize * kWidth, kShared>(chunk, from, real * kSize, any);
       else if (any)
-        *chunk = real > 0 ? *from : from_float<T>(0.0f);
+        *chunk = real > 0 ? *reinterpret_cast<const T*>(from) : from_float<T>(0.0f);
     }
-    v.at += v.tile;
+    first += v.tile;
   }
-  __device__ static void store_four(const float* d, const float* u, float* to) {
-    float4 a{d[0], d[1], d[2], d[3]}, b{u[0], u[1], u[2], u[3]};
+  // delta and delta * u of two channels beside each other.
+  __device__ static void store_two(const float* d, const float* u, float* to) {
     if constexpr (S::kChannels == 1)
-      a = {d[0], u[0], d[1], u[1]}, b = {d[2], u[2], d[3], u[3]};
-    else if constexpr (S::kChannels == 2)
-      a = {d[0], d[1], u[0], u[1]}, b = {d[2], d[3], u[2], u[3]};
-    *reinterpret_cast<float4*>(to) = a;
-    *reinterpret_cast<float4*>(to + (S::kChannels >= 4 ? S::kStepGap : 4)) = b;
+      *reinterpret_cast<float4*>(to) = {d[0], u[0], d[1], u[1]};
+    else
+      *reinterpret_cast<float4*>(to) = {d[0], d[1], u[0], u[1]};
   }
 
   const ScanArgs& p_;
   const bool full_;
   int token_, channels_left_;
-  int staged_, constants_, step_, sum_;  // bytes of shared memory: of the first chunk
-  Cursor<const T> u_, dt_, z_;
-  Cursor<T> y_;
+  int staged_, constants_, step_;  // bytes of shared memory: of the first chunk
+  const char *u_, *dt_, *z_;       // the first chunk of the next tile
+  char* y_;                        // and of the tile at hand
 };
 
 }  // namespace hiss::cuda::selective_scan

@@ -3,16 +3,17 @@
 
 // Mamba-1 scan, sequential over time with the states in registers.
 //
-// A block takes some channels of one sequence, a few lanes a channel, each lane some of its states.
-// u, dt and z come in tiles of tokens by asynchronous copies two tiles ahead; delta and delta * u
-// of a tile are made once and shared; sums over the states are exchanged between the lanes for as
-// many tokens at once as there are lanes. Bound by the special-function unit (an exponential a
-// state) and by instruction issue, both near the time of memory:
-// docs/kernels/selective_scan_cuda.md.
+// A block, mostly one warp, takes some channels of one sequence, a few lanes a channel, each lane
+// some of its states. u, dt and z come in tiles of tokens by asynchronous copies; delta and
+// delta * u of a tile are made once and shared; sums over the states are exchanged between the
+// lanes for as many tokens at once as there are lanes. Bound by the special-function unit (an
+// exponential a state), instruction issue and what shared memory gives to registers, each near the
+// time of memory: docs/kernels/selective_scan_cuda.md.
 //
 // Serves strict: a token's arithmetic does not depend on where in a tile or a block it stands, and
 // the strict class always gets the same lanes a channel.
 
+#include "cuda/selective_scan/helped.cuh"
 #include "cuda/selective_scan/launch.cuh"
 
 namespace hiss::cuda {
@@ -36,13 +37,55 @@ size_t workspace_bytes(const SelectiveScan::Problem& p, const Machine&) {
   return static_cast<size_t>(blocks * passes * kPassStates * width) * sizeof(float);
 }
 
-template <class T, class S, bool kWhole>
-Status launch_with(Access access, const ScanArgs& args, cudaStream_t stream) {
-  if (access == Access::kAlongChannels)
-    return launch_scan<Variant<T, S, Access::kAlongChannels, kWhole, Role::kSequences>>(kName, args,
-                                                                                        stream);
-  return launch_scan<Variant<T, S, Access::kAlongTime, kWhole, Role::kSequences>>(kName, args,
-                                                                                  stream);
+template <class T, class S, Access kAccess, bool kWhole>
+Status launch(const ScanArgs& args, cudaStream_t stream) {
+  return launch_scan<Variant<T, S, kAccess, kWhole, Role::kSequences>>(kName, args, stream);
+}
+
+// dstate 16, elements in vectors, channels that leave schedulers without warps: more lanes a
+// channel, or warps that only scan, one for each scheduler.
+template <class T, Access kAccess>
+Status launch_few(bool helped, const ScanArgs& args, cudaStream_t stream) {
+  if (helped)
+    return launch_helped<Variant<T, HelpedChannels, kAccess, true, Role::kSequences>>(kName, args,
+                                                                                      stream);
+  return launch<T, FewChannels, kAccess, true>(args, stream);
+}
+
+template <class T>
+Status launch_whole(Access access, bool strict, const ScanArgs& args, cudaStream_t stream) {
+  const int64_t blocks = args.sequences.nseq * (args.dim / args.group_dim) *
+                         ceil_div(args.group_dim, FewChannels::kBlockChannels),
+                multiprocessors = this_machine().num_sms;
+  if (!strict && !singly(access) && blocks <= kHelpedBlocks * multiprocessors) {
+    const bool helped = blocks > kFewBlocks * multiprocessors && args.checkpoints.data == nullptr;
+    return along_time(access) ? launch_few<T, Access::kAlongTime>(helped, args, stream)
+                              : launch_few<T, Access::kAlongChannels>(helped, args, stream);
+  }
+  switch (access) {
+    case Access::kAlongChannels:
+      return launch<T, ManyChannels, Access::kAlongChannels, true>(args, stream);
+    case Access::kAlongTime:
+      return launch<T, ManyAlongTime, Access::kAlongTime, true>(args, stream);
+    case Access::kSinglyAlongTime:
+      return launch<T, ManyChannels, Access::kSinglyAlongTime, true>(args, stream);
+    default:
+      return launch<T, ManyChannels, Access::kSinglyAlongChannels, false>(args, stream);
+  }
+}
+
+template <class T>
+Status launch_any(Access access, const ScanArgs& args, cudaStream_t stream) {
+  switch (access) {
+    case Access::kAlongChannels:
+      return launch<T, ManyChannels, Access::kAlongChannels, false>(args, stream);
+    case Access::kAlongTime:
+      return launch<T, ManyChannels, Access::kAlongTime, false>(args, stream);
+    case Access::kSinglyAlongTime:
+      return launch<T, ManyChannels, Access::kSinglyAlongTime, false>(args, stream);
+    default:
+      return launch<T, ManyChannels, Access::kSinglyAlongChannels, false>(args, stream);
+  }
 }
 
 Status run(const SelectiveScan::Args& args, const Launch& launch) {
@@ -50,17 +93,10 @@ Status run(const SelectiveScan::Args& args, const Launch& launch) {
   const cudaStream_t stream = stream_of(launch);
   ScanArgs scan_args = ScanArgs::of(args);
   scan_args.carried = reinterpret_cast<float*>(launch.workspace.data());
-  const bool many =
-      args.precision == Precision::kStrict ||
-      scan_args.sequences.nseq * scan_args.dim >= kManyChannels * this_machine().num_sms;
   return with_element(args.u.dtype, [&]<class T>() -> Status {
-    if (access == Access::kSingly)
-      return launch_scan<Variant<T, ManyChannels, Access::kSingly, false, Role::kSequences>>(
-          kName, scan_args, stream);
-    if (scan_args.dstate != kPassStates)
-      return launch_with<T, ManyChannels, false>(access, scan_args, stream);
-    if (many) return launch_with<T, ManyChannels, true>(access, scan_args, stream);
-    return launch_with<T, FewChannels, true>(access, scan_args, stream);
+    return scan_args.dstate == kPassStates
+               ? launch_whole<T>(access, args.precision == Precision::kStrict, scan_args, stream)
+               : launch_any<T>(access, scan_args, stream);
   });
 }
 

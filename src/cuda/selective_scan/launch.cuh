@@ -12,12 +12,15 @@
 // From arguments to a launch of the scan: what its rows share.
 namespace hiss::cuda::selective_scan {
 
-// Blocks for many channels: least instructions a state. For few: more threads a channel, so that
-// every multiprocessor has warps, and one block each for the widths that occur.
-using ManyChannels = Shape<64, 2, 1, 8, 5, 2>;
-using FewChannels = Shape<16, 8, 1, 32, 3, 4>;
-// Channels a multiprocessor from which on the former wins.
-inline constexpr int64_t kManyChannels = 160;
+// Many channels: the fewest instructions a state, warps on their own; along time more tokens, so
+// that rows are read in longer pieces.
+using ManyChannels = Shape<16, 2, 1, 8, 2, 20, false>;
+using ManyAlongTime = Shape<32, 2, 1, 16, 2, 10, false>;
+// Few: up to two blocks of the first to a multiprocessor, up to five of the second (`helped.cuh`).
+using FewChannels = Shape<16, 8, 1, 32, 2, 3, true>;
+using HelpedChannels = Shape<16, 2, 1, 16, 3, 4, true>;
+static_assert(FewChannels::kBlockChannels == HelpedChannels::kBlockChannels);
+inline constexpr int64_t kFewBlocks = 2, kHelpedBlocks = 5;
 
 // Tokens of a sequence are counted in 32 bits.
 inline constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max() - 1024;
@@ -37,8 +40,8 @@ inline Access access_of(const SelectiveScan::Args& a) {
   if (!along_time)
     for (const ConstTensorView& v : {a.B, a.C})
       vectors = vectors && v.stride[3] == 1 && aligned_rows(v, 3, 4 * size_of(v.dtype));
-  if (!vectors) return Access::kSingly;
-  return along_time ? Access::kAlongTime : Access::kAlongChannels;
+  if (along_time) return vectors ? Access::kAlongTime : Access::kSinglyAlongTime;
+  return vectors ? Access::kAlongChannels : Access::kSinglyAlongChannels;
 }
 
 template <class V>
@@ -49,7 +52,8 @@ Status launch_scan(std::string_view name, ScanArgs args, cudaStream_t stream) {
   if (args.dim == 0 || nseq == 0 || segments == 0) return {};
   args.blocks_of_group = ceil_div(args.group_dim, S::kBlockChannels);
   const int64_t blocks = nseq * segments * args.blocks_of_group * (args.dim / args.group_dim);
-  constexpr int kBytes = S::shared_bytes(V::kAccess, sizeof(typename V::T));
+  ElementsOf<V>::prepare(args), RatesOf<V>::prepare(args);
+  constexpr int kBytes = S::shared_bytes(V::kWhole, sizeof(typename V::T));
   HISS_RETURN_IF_ERROR(allow_shared(name, scan<V>, kBytes));
   scan<V><<<static_cast<unsigned>(blocks), S::kThreads, kBytes, stream>>>(args);
   return launched(name);

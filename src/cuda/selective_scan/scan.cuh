@@ -38,12 +38,10 @@ struct Checkpoints {
 // does: rare, and the scan stays free of it.
 template <class V>
 __device__ void store_checkpoints(const ScanArgs& p, const Place& place, int first, int left,
-                                  int pass, int half, int rate_half,
+                                  int pass, int step_at, int rate_at,
                                   ThreadStates<typename V::S> states, Checkpoints& checkpoints) {
   using S = typename V::S;
-  const float* step = shared_at<float>(half * S::kStepBytes + 4 * S::step_at(states.channel));
-  const float* rate =
-      shared_at<float>(2 * S::kStepBytes + rate_half * S::kRateBytes + 4 * states.state);
+  const float *step = shared_at<float>(step_at), *rate = shared_at<float>(rate_at);
 #pragma unroll 1
   for (int t = 0; t < left; ++t, step += S::kStepRow, rate += S::kRateRow) {
 #pragma unroll
@@ -51,13 +49,38 @@ __device__ void store_checkpoints(const ScanArgs& p, const Place& place, int fir
 #pragma unroll
       for (int n = 0; n < S::kStates; ++n)
         states.h[c][n] = __fmaf_rn(exp2_flushed(step[c] * states.A[c][n]), states.h[c][n],
-                                   step[c + S::kStepGap] * rate[n]);
+                                   step[c + S::kChannels] * rate[n]);
     while (checkpoints.within(p, place, first + t, 1))
       states.store(p, place, pass, p.checkpoints,
                    place.row * p.checkpoints.row + checkpoints.next++ * p.checkpoints.checkpoint);
     if (!checkpoints.within(p, place, first + t + 1, left - t - 1)) return;
   }
 }
+
+// What the recurrence needs of S::kBatch tokens, apart from the state: h' = decay h + drive.
+template <class S>
+struct Drive {
+  float decay[S::kBatch][S::kChannels][S::kStates], drive[S::kBatch][S::kChannels][S::kStates];
+
+  __device__ __forceinline__ void make(const float* step, const float* rate,
+                                       const ThreadStates<S>& states,
+                                       float (&delta_sum)[S::kChannels]) {
+#pragma unroll
+    for (int j = 0; j < S::kBatch; ++j, step += S::kStepRow, rate += S::kRateRow) {
+      float both[2 * S::kChannels], B[S::kStates];
+      read(step, both), read(rate, B);
+#pragma unroll
+      for (int c = 0; c < S::kChannels; ++c) {
+        delta_sum[c] += both[c];
+#pragma unroll
+        for (int n = 0; n < S::kStates; ++n) {
+          decay[j][c][n] = exp2_flushed(both[c] * states.A[c][n]);
+          drive[j][c][n] = both[c + S::kChannels] * B[n];
+        }
+      }
+    }
+  }
+};
 
 // Tokens of a tile with the states in registers: sums = sum_n C h.
 template <class V>
@@ -66,62 +89,63 @@ __device__ __forceinline__ void scan_tile(const ScanArgs& p, int pass, int step_
                                           float (&delta_sum)[V::S::kChannels]) {
   using S = typename V::S;
   constexpr int kLanes = S::kLanes, kChannels = S::kChannels, kStates = S::kStates;
-  constexpr int kSumRow = S::sum_row(V::kAccess);
   const int lane = static_cast<int>(threadIdx.x % kLanes);
   const float *step = shared_at<float>(step_at), *rate = shared_at<float>(rate_at);
   float* sum = shared_at<float>(sum_at);
-#pragma unroll S::kTurns
+  Drive<S> now;
+  if (S::kAhead) now.make(step, rate, states, delta_sum);
+#pragma unroll
   for (int t = 0; t < S::kTokens; t += S::kBatch) {
+    Drive<S> next;
+    if (!S::kAhead)
+      now.make(step + t * S::kStepRow, rate + t * S::kRateRow, states, delta_sum);
+    else if (t + S::kBatch < S::kTokens)
+      next.make(step + (t + S::kBatch) * S::kStepRow, rate + (t + S::kBatch) * S::kRateRow, states,
+                delta_sum);
     float part[kLanes];
 #pragma unroll
-    for (int j = 0; j < S::kBatch; ++j, step += S::kStepRow, rate += S::kRateRow) {
-      float delta[kChannels], delta_u[kChannels], B[kStates], C[kStates];
-      if constexpr (kChannels >= 4) {
-        read(step, delta), read(step + S::kStepGap, delta_u);
-      } else {
-        float both[2 * kChannels];
-        read(step, both);
-#pragma unroll
-        for (int c = 0; c < kChannels; ++c) delta[c] = both[c], delta_u[c] = both[c + kChannels];
-      }
-      read(rate, B);
-      if constexpr (V::kOutput) read(rate + kPassStates, C);
+    for (int j = 0; j < S::kBatch; ++j) {
+      float C[kStates];
+      if constexpr (V::kOutput) read(rate + (t + j) * S::kRateRow + kPassStates, C);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) {
 #pragma unroll
-        for (int n = 0; n < kStates; ++n) {
-          const float decay = exp2_flushed(delta[c] * states.A[c][n]);
-          states.h[c][n] = __fmaf_rn(decay, states.h[c][n], delta_u[c] * B[n]);
-        }
+        for (int n = 0; n < kStates; ++n)
+          states.h[c][n] = __fmaf_rn(now.decay[j][c][n], states.h[c][n], now.drive[j][c][n]);
         if constexpr (!V::kWhole) states.drop_beyond(p.dstate, pass);
         if constexpr (V::kOutput) {
           float total = C[0] * states.h[c][0];
 #pragma unroll
           for (int n = 1; n < kStates; ++n) total = __fmaf_rn(C[n], states.h[c][n], total);
           part[j * kChannels + c] = total;
-        } else {
-          delta_sum[c] += delta[c];
         }
       }
     }
     if constexpr (V::kOutput) {
       float total = scatter_sums<kLanes>(part, lane);
-      if (!V::kWhole && pass > 0) total += *sum;
-      *sum = total;
-      sum += S::kBatch * kSumRow;
+      float* to = sum + t * S::kStepRow;
+      if (!V::kWhole && pass > 0) total += *to;
+      *to = total;
     }
+    if (S::kAhead) now = next;
   }
 }
 
-// Tile k is scanned while tiles k + 1 and k + 2 are on their way; one barrier a tile (and pass).
+template <class V>
+using ElementsOf = Elements<typename V::T, typename V::S, V::kAccess, V::kWhole, V::kOutput>;
+template <class V>
+using RatesOf = Rates<typename V::T, typename V::S, V::kWhole,
+                      V::kAccess == Access::kAlongChannels && V::kWhole>;
+
+// While a tile is scanned the next ones are on their way.
 template <class V>
 __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
     scan(const __grid_constant__ ScanArgs p) {
   using S = typename V::S;
   using T = typename V::T;
-  constexpr int kTokens = S::kTokens, kThreads = S::kThreads;
+  constexpr int kTokens = S::kTokens, kThreads = S::kThreads, kStages = S::kStages;
   const int tid = static_cast<int>(threadIdx.x);
-  float* const constants = shared_at<float>(S::constants_at(V::kAccess));
+  float* const constants = shared_at<float>(S::constants_at(V::kWhole, sizeof(T)));
   const Place place(p, blockIdx.x, p.segments - (V::kOutput ? 0 : 1), S::kBlockChannels);
 
   for (int i = tid; i < 2 * S::kBlockChannels; i += kThreads) {
@@ -131,8 +155,8 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
     const bool real = c < place.channels && from != nullptr;
     constants[i] = real ? from[(place.first + c) * (is_d ? p.D_channel : p.bias_channel)] : 0.0f;
   }
-  Elements<T, S, V::kAccess, V::kOutput> elements(p, place);
-  Rates<T, S, V::kAccess, V::kAccess == Access::kAlongChannels && V::kWhole> rates(p, place);
+  ElementsOf<V> elements(p, place, tid);
+  RatesOf<V> rates(p, place, tid);
 
   const int passes =
       V::kWhole ? 1 : static_cast<int>(max((p.dstate + kPassStates - 1) / kPassStates, int64_t{1}));
@@ -140,9 +164,9 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
   ThreadStates<S> states;
   const int lane = tid % S::kLanes;
   const int step_at = kept(4 * S::step_at(states.channel));
-  const int rate_at = kept(2 * S::kStepBytes + 4 * states.state);
-  const int sum_at = kept(S::kSumsAt + 4 * (lane / S::kChannels * S::sum_row(V::kAccess) +
-                                            states.channel + lane % S::kChannels));
+  const int sum_at =
+      kept(S::sums_at(V::kWhole) + 4 * (lane / S::kChannels * S::kStepRow +
+                                        S::step_at(states.channel + lane % S::kChannels)));
   float delta_sum[S::kChannels] = {};
   // Between passes: (blocks, passes, channels, states, threads).
   const auto carry = [&](int pass, bool store) {
@@ -167,54 +191,48 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
 
   // Tokens of a tile from `token` on that exist; not positive beyond the last.
   const auto left_from = [&](int token) { return min(place.length - token, kTokens); };
-  int left = left_from(0), next_left = left_from(kTokens);
-  // Copies are sent two items ahead, an item being a pass over a tile; the elements with the first.
-  int sent_pass = 0;
-  const auto send_rates = [&](int stage, int its_left) {
-    rates.send(stage, sent_pass, its_left);
-    if (++sent_pass == passes) sent_pass = 0, rates.next_tile();
+  // Copies are sent kStages items ahead, an item being a pass over a tile; the elements with the
+  // last pass of the tile whose place they take.
+  int sent_pass = 0, sent_token = 0;
+  const auto send_rates = [&](int stage) {
+    rates.send(stage, sent_pass, left_from(sent_token));
+    if (++sent_pass == passes) sent_pass = 0, sent_token += kTokens, rates.next_tile();
     copies_sent();
   };
-  if (left > 0) {
-    elements.send(0, left), send_rates(0, left);
-    elements.send(1, next_left), send_rates(1, passes > 1 ? left : next_left);
-    __syncthreads();  // the constants
-    copies_wait<1>();
-    elements.take_steps(0, left, 0), rates.take(0, 0);
-    __syncthreads();
+  if (place.length > 0) {
+#pragma unroll
+    for (int i = 0; i < kStages; ++i) elements.send(i, left_from(i * kTokens)), send_rates(i);
   }
-  int stage = 0, half = 0, item = 0;  // of the buffers: those of the tile and of the pass at hand
-  for (int token = 0; left > 0; token += kTokens) {
-    const int after_left = left_from(token + 2 * kTokens);
+  S::barrier();  // the constants
+  const auto after = [](int stage) { return stage + 1 == kStages ? 0 : stage + 1; };
+  int stage = 0, item = 0;  // of the buffers: those of the tile and of the pass at hand
+  for (int token = 0; token < place.length; token += kTokens, stage = after(stage)) {
+    const int left = left_from(token);
     const Checkpoints before = checkpoints;
     const bool checked =
         V::kRole == Role::kSequences && checkpoints.within(p, place, token, kTokens);
-    for (int pass = 0; pass < passes; ++pass, item = (item + 1) & (kStages - 1)) {
-      const bool last = pass == passes - 1;
-      if (pass == 0) elements.send((stage + 2) & (kStages - 1), after_left);
-      send_rates((item + 2) & (kStages - 1), !carried            ? after_left
-                                             : pass + 2 < passes ? left
-                                                                 : next_left);
+    for (int pass = 0; pass < passes; ++pass, item = after(item)) {
+      copies_wait<kStages - 1>();
+      if (pass == 0) elements.take_steps(stage, left);
+      rates.take(item);
+      S::barrier();
+      const int rate_at = rates.place(item) + 4 * states.state;
       if (carried) {
         states.clear();
         states.load_rates(p, place, pass), carry(pass, false);
       }
       if (checked) {
         checkpoints = before;
-        store_checkpoints<V>(p, place, token, left, pass, half, item & 1, states, checkpoints);
+        store_checkpoints<V>(p, place, token, left, pass, step_at, rate_at, states, checkpoints);
       }
-      scan_tile<V>(p, pass, step_at + half * S::kStepBytes, rate_at + (item & 1) * S::kRateBytes,
-                   sum_at + half * S::sum_bytes(V::kAccess), states, delta_sum);
+      scan_tile<V>(p, pass, step_at, rate_at, sum_at, states, delta_sum);
       if (carried) carry(pass, true);
-      copies_wait<1>();
-      if (!last || next_left > 0) rates.take((item + 1) & (kStages - 1), (item + 1) & 1);
-      if (!last) __syncthreads();
+      S::barrier();
+      if (pass < passes - 1) send_rates(item);
     }
-    if (next_left > 0) elements.take_steps((stage + 1) & (kStages - 1), next_left, half ^ 1);
-    __syncthreads();
-    if constexpr (V::kOutput) elements.store_output(stage, left, half);
-    left = next_left, next_left = after_left;
-    stage = (stage + 1) & (kStages - 1), half ^= 1;
+    if constexpr (V::kOutput) elements.store_output(stage, left);
+    elements.send(stage, left_from(token + kStages * kTokens));
+    send_rates(item == 0 ? kStages - 1 : item - 1);
   }
 
   if constexpr (!V::kOutput) {

@@ -17,6 +17,7 @@ template <class Void>
 struct Strided {
   Void* data = nullptr;
   int64_t row = 0, token = 0, group = 0, channel = 0;
+  int64_t chunk = 0, tile = 0;  // bytes, of a thread: set by who moves the tensor
 
   static Strided of(const BasicTensorView<Void>& v) {
     if (!v.present()) return {};

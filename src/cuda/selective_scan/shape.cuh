@@ -12,58 +12,66 @@ namespace hiss::cuda::selective_scan {
 
 // States a pass over a tile keeps in registers; a larger dstate takes several passes a tile.
 inline constexpr int kPassStates = 16;
-// Tiles of u, dt and z under way or in use: a power of 2.
-inline constexpr int kStages = 4;
 
-// How u, dt, z and y are moved: in 16-byte vectors along channels or along time, or one by one.
-enum class Access { kAlongChannels, kAlongTime, kSingly };
+// How u, dt, z and y are moved: in vectors along channels or along time, or one by one.
+enum class Access { kAlongChannels, kAlongTime, kSinglyAlongChannels, kSinglyAlongTime };
+constexpr bool along_time(Access access) {
+  return access == Access::kAlongTime || access == Access::kSinglyAlongTime;
+}
+constexpr bool singly(Access access) {
+  return access == Access::kSinglyAlongChannels || access == Access::kSinglyAlongTime;
+}
 
 // A block takes kBlockChannels channels. kLanes threads take kChannels of them, kPassStates /
-// kLanes states of each; kTokens tokens are a tile. Registers are dealt out for kBlocks blocks to a
-// multiprocessor; kTurns turns of the scan's loop are one, so that the sums of one overlap the
-// next.
-template <int kBlockChannels_, int kLanes_, int kChannels_, int kTokens_, int kBlocks_, int kTurns_>
+// kLanes states of each; kTokens tokens are a tile, kStages tiles are under way or in use.
+// Registers are dealt out for kBlocks blocks to a multiprocessor. kAhead: decays of the next tokens
+// are made beside the recurrence of these, for where few warps share a scheduler.
+template <int kBlockChannels_, int kLanes_, int kChannels_, int kTokens_, int kStages_,
+          int kBlocks_, bool kAhead_>
 struct Shape {
   static constexpr int kBlockChannels = kBlockChannels_, kLanes = kLanes_, kChannels = kChannels_;
-  static constexpr int kTokens = kTokens_, kBlocks = kBlocks_;
-  static constexpr int kTurns = kTurns_;
+  static constexpr int kTokens = kTokens_, kStages = kStages_, kBlocks = kBlocks_;
+  static constexpr bool kAhead = kAhead_;
   static constexpr int kStates = kPassStates / kLanes;
   static constexpr int kThreads = kBlockChannels * kLanes / kChannels;
   static constexpr int kElements = kTokens * kBlockChannels;  // of a tile
   static constexpr int kBatch = kLanes / kChannels;  // tokens whose sums a group of lanes shares
   static_assert(kLanes % kChannels == 0 && kTokens % kBatch == 0 && kThreads % 32 == 0);
+  static_assert(kChannels <= 2);
 
   // Words between the rows of a tile, so that neither lanes along channels nor lanes along time
   // meet in a bank.
-  static constexpr int kStepRow = (2 * kBlockChannels + 31) / 32 * 32 + 4;
+  static constexpr int kStepRow = 2 * kBlockChannels + 4;
   static constexpr int kRateRow = 2 * kPassStates;
-  static constexpr int sum_row(Access access) {
-    return (kBlockChannels + 31) / 32 * 32 + (access == Access::kAlongTime ? 5
-                                              : kBatch < 8                 ? 32 / kBatch % 32
-                                                                           : 4);
+
+  // Shared memory, in bytes: delta and delta * u, whose places the sums over the states take; the
+  // sums apart, where several passes read delta; B and C as float where they are not; dt_bias and
+  // D; then stages of u, dt and z, and of B and C, of `element` bytes.
+  static constexpr int kStepBytes = 4 * kTokens * kStepRow;
+  static constexpr int sums_at(bool whole) { return whole ? 0 : kStepBytes; }
+  static constexpr int rates_at(bool whole) { return sums_at(whole) + kStepBytes; }
+  static constexpr int constants_at(bool whole, int element) {
+    return rates_at(whole) + (element == 4 ? 0 : 4 * kTokens * kRateRow);
+  }
+  static constexpr int stages_at(bool whole, int element) {
+    return constants_at(whole, element) + 8 * kBlockChannels;
+  }
+  static constexpr int rate_stages_at(bool whole, int element) {
+    return stages_at(whole, element) + kStages * 3 * kElements * element;
+  }
+  static constexpr int shared_bytes(bool whole, int element) {
+    return rate_stages_at(whole, element) + kStages * kTokens * kRateRow * element;
   }
 
-  // Shared memory, in bytes: delta and delta * u, B and C, and sums over the states of two tiles
-  // each; dt_bias and D; then stages of u, dt and z, and of B and C, of `element` bytes.
-  static constexpr int kStepBytes = 4 * kTokens * kStepRow, kRateBytes = 4 * kTokens * kRateRow;
-  static constexpr int kSumsAt = 2 * kStepBytes + 2 * kRateBytes;
-  static constexpr int sum_bytes(Access access) { return 4 * kTokens * sum_row(access); }
-  static constexpr int constants_at(Access access) { return kSumsAt + 2 * sum_bytes(access); }
-  static constexpr int stages_at(Access access) {
-    return constants_at(access) + 8 * kBlockChannels;
-  }
-  static constexpr int rate_stages_at(Access access, int element) {
-    return stages_at(access) + kStages * 3 * kElements * element;
-  }
-  static constexpr int shared_bytes(Access access, int element) {
-    return rate_stages_at(access, element) + kStages * kTokens * kRateRow * element;
-  }
-
-  // Where delta of a channel lies in its row, and how far behind it delta * u:
-  // [group][2][kChannels], or [2][channel] where a group's four channels fill a vector.
-  static constexpr int kStepGap = kChannels >= 4 ? kBlockChannels : kChannels;
+  // Where delta of a channel lies in its row; delta * u is kChannels behind it.
   __device__ static constexpr int step_at(int channel) {
-    return kChannels >= 4 ? channel : channel / kChannels * 2 * kChannels + channel % kChannels;
+    return channel / kChannels * 2 * kChannels + channel % kChannels;
+  }
+  __device__ static void barrier() {
+    if constexpr (kThreads == 32)
+      __syncwarp();
+    else
+      __syncthreads();
   }
 };
 
@@ -97,11 +105,11 @@ __device__ __forceinline__ T* shared_at(int bytes) {
 
 // kBytes (4, 8 or 16) from global to shared memory where `send` holds, zeros beyond the first
 // `real` of them. A predicate of the instruction, since copies that no branch parts are issued
-// together.
-template <int kBytes>
+// together. kShared: by way of L1, for what other warps read too.
+template <int kBytes, bool kShared = false>
 __device__ __forceinline__ void copy_async(void* to, const void* from, int real, bool send = true) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
-  if constexpr (kBytes == 16)
+  if constexpr (kBytes == 16 && !kShared)
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %3, 0;\n"
         "@p cp.async.cg.shared.global [%0], [%1], 16, %2; }" ::"r"(address),

@@ -49,7 +49,7 @@ Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
   if (p.ncheckpoints > 0) return why::kCheckpoints;
   const int64_t blocks = blocks_of(p.nseq, p.dim, p.ngroups);
   // Twice the exponentials: only where channels alone keep less than half of the device busy.
-  if (p.seqlen < 4 * kShortest || 8 * blocks > 3 * machine.num_sms) return why::kShort;
+  if (p.seqlen < 4 * kShortest || 2 * blocks > 3 * machine.num_sms) return why::kShort;
   return {};
 }
 
@@ -86,7 +86,9 @@ Status run(const SelectiveScan::Args& args, const Launch& launch) {
     if (access == Access::kAlongChannels)
       return launch_both<T, Access::kAlongChannels, true>(a, stream);
     if (access == Access::kAlongTime) return launch_both<T, Access::kAlongTime, true>(a, stream);
-    return launch_both<T, Access::kSingly, false>(a, stream);
+    if (access == Access::kSinglyAlongTime)
+      return launch_both<T, Access::kSinglyAlongTime, false>(a, stream);
+    return launch_both<T, Access::kSinglyAlongChannels, false>(a, stream);
   });
 }
 

@@ -1,0 +1,143 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/launch.h"
+#include "cuda/selective_scan/scan.cuh"
+
+// The Mamba-1 scan of few channels: one warp of a block does nothing but take states on, two others
+// make what it needs and finish what it leaves. Three warps, so that the scanning ones of the
+// blocks on a multiprocessor are on different schedulers. docs/kernels/selective_scan_cuda.md.
+namespace hiss::cuda::selective_scan {
+
+inline constexpr int kHelpedThreads = 96;
+
+// S, its threads those of one helping warp, and where things lie: four tiles of delta, delta u and
+// sums; four of B and C as float where they are not; dt_bias and D; then for each helper kStages
+// tiles of u, dt and z, and of B and C.
+template <class S>
+struct HelperShape : S {
+  static constexpr int kThreads = 32, kTiles = 4;
+  static constexpr int kRateBytes = 4 * S::kTokens * S::kRateRow;
+  static constexpr int sums_at(bool) { return 0; }
+  static constexpr int rates_at(bool) { return kTiles * S::kStepBytes; }
+  static constexpr int constants_at(bool whole, int element) {
+    return rates_at(whole) + (element == 4 ? 0 : kTiles * kRateBytes);
+  }
+  static constexpr int stages_at(bool whole, int element) {
+    return constants_at(whole, element) + 8 * S::kBlockChannels;
+  }
+  static constexpr int rate_stages_at(bool whole, int element) {
+    return stages_at(whole, element) + 2 * S::kStages * 3 * S::kElements * element;
+  }
+  static constexpr int shared_bytes(bool whole, int element) {
+    return rate_stages_at(whole, element) + 2 * S::kStages * S::kTokens * S::kRateRow * element;
+  }
+};
+
+// Tile k is scanned in turn k. Its helper, k % 2, prepares tile k + 2 meanwhile, and makes y of
+// tile k and asks for tile k + 2 kStages in the turn after.
+template <class V>
+__global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
+    scan_helped(const __grid_constant__ ScanArgs p) {
+  using H = HelperShape<typename V::S>;
+  using S = typename V::S;
+  using T = typename V::T;
+  constexpr int kTokens = S::kTokens, kStages = S::kStages;
+  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+  const Place place(p, blockIdx.x, 1, S::kBlockChannels);
+  const auto turn_ends = [] { asm volatile("bar.sync 1, %0;" ::"n"(kHelpedThreads) : "memory"); };
+  const auto left_from = [&](int tile) { return min(place.length - tile * kTokens, kTokens); };
+  const int tiles = (place.length + kTokens - 1) / kTokens;
+
+  float* const constants = shared_at<float>(H::constants_at(true, sizeof(T)));
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * S::kBlockChannels; i += kHelpedThreads) {
+    const int c = i % S::kBlockChannels;
+    const bool is_d = i >= S::kBlockChannels;
+    const float* from = is_d ? p.D : p.dt_bias;
+    const bool real = c < place.channels && from != nullptr;
+    constants[i] = real ? from[(place.first + c) * (is_d ? p.D_channel : p.bias_channel)] : 0.0f;
+  }
+  turn_ends();
+
+  if (warp == 0) {
+    ThreadStates<S> states;
+    states.clear();
+    states.load_rates(p, place, 0);
+    if (p.initial.data != nullptr) states.load(p, place, 0, p.initial, place.s * p.initial.row);
+    const int step_at = kept(4 * S::step_at(states.channel));
+    const int in_group = lane % S::kLanes;
+    const int sum_at = kept(4 * (in_group / S::kChannels * S::kStepRow +
+                                 S::step_at(states.channel + in_group % S::kChannels)));
+    float delta_sum[S::kChannels] = {};
+    turn_ends();
+    int stage = 0;
+#pragma unroll 1
+    for (int k = 0; k < tiles; ++k) {
+      const int half = (k % H::kTiles) * S::kStepBytes;
+      const int rate_at = sizeof(T) == 4
+                              ? H::rate_stages_at(true, 4) +
+                                    ((k % 2) * kStages + stage) * S::kTokens * S::kRateRow * 4
+                              : H::rates_at(true) + (k % H::kTiles) * H::kRateBytes;
+      scan_tile<V>(p, 0, step_at + half, rate_at + 4 * states.state, sum_at + half, states,
+                   delta_sum);
+      if (k % 2 == 1) stage = stage + 1 == kStages ? 0 : stage + 1;
+      turn_ends();
+    }
+    if (p.final.data != nullptr) states.store(p, place, 0, p.final, place.s * p.final.row);
+    return;
+  }
+  const int helper = warp - 1;
+  Elements<T, H, V::kAccess, true, true> elements(p, place, lane, helper);
+  Rates<T, H, true, V::kAccess == Access::kAlongChannels> rates(p, place, lane, helper);
+  const auto send = [&](int stage, int tile) {
+    elements.send(helper * kStages + stage, left_from(tile));
+    rates.send(helper * kStages + stage, 0, left_from(tile));
+    rates.next_tile();
+    copies_sent();
+  };
+  const auto prepare = [&](int stage, int tile) {
+    if (tile >= tiles) return;
+    elements.take_steps(helper * kStages + stage, left_from(tile),
+                        tile % H::kTiles * S::kStepBytes);
+    rates.take(helper * kStages + stage, tile % H::kTiles * H::kRateBytes);
+  };
+  const auto after = [](int stage) { return stage + 1 == kStages ? 0 : stage + 1; };
+#pragma unroll
+  for (int i = 0; i < kStages; ++i) send(i, helper + 2 * i);
+  copies_wait<kStages - 1>();
+  prepare(0, helper);
+  turn_ends();
+  int stage = 0;  // of the tile whose turn is next
+  // Turns in pairs: the helper's tile is scanned in the first (helper 0) or the second (helper 1).
+  if (helper == 1 && tiles > 0) turn_ends();
+#pragma unroll 1
+  for (int k = helper; k < tiles; k += 2, stage = after(stage)) {
+    copies_wait<kStages - 2>();
+    prepare(after(stage), k + 2);
+    turn_ends();
+    elements.store_output(helper * kStages + stage, left_from(k), k % H::kTiles * S::kStepBytes);
+    send(stage, k + 2 * kStages);
+    if (k + 1 < tiles) turn_ends();
+  }
+}
+
+template <class V>
+Status launch_helped(std::string_view name, ScanArgs args, cudaStream_t stream) {
+  using S = typename V::S;
+  using H = HelperShape<S>;
+  if (args.dim == 0 || args.sequences.nseq == 0) return {};
+  args.blocks_of_group = ceil_div(args.group_dim, S::kBlockChannels);
+  const int64_t blocks = args.sequences.nseq * args.blocks_of_group * (args.dim / args.group_dim);
+  Elements<typename V::T, H, V::kAccess, true, true>::prepare(args);
+  Rates<typename V::T, H, true, V::kAccess == Access::kAlongChannels>::prepare(args);
+  for (auto* v : {&args.u, &args.dt, &args.z, &args.B, &args.C}) v->tile *= 2;
+  args.y.tile *= 2;
+  constexpr int kBytes = H::shared_bytes(true, sizeof(typename V::T));
+  HISS_RETURN_IF_ERROR(allow_shared(name, scan_helped<V>, kBytes));
+  scan_helped<V><<<static_cast<unsigned>(blocks), kHelpedThreads, kBytes, stream>>>(args);
+  return launched(name);
+}
+
+}  // namespace hiss::cuda::selective_scan
