@@ -11,9 +11,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 checkpoint=$1 name=$2 voicebank=$3 heldout=$4
 shift 4
 model=$root/models/$name.safetensors
+hiss="$root/run hiss enhance {in} -o {out} --model $model --sample-format float --quiet"
 json=${JSON:-$root/bench/results/quality-$(date +%F).json}
 python3 "$root/training/export.py" "$checkpoint" "$model"
 "${PYTHON:-python3}" "$root/bench/quality/run.py" --voicebank "$voicebank" --heldout "$heldout" \
-  --hiss "${HISS:-$root/run hiss enhance {in} -o {out} --model $model --quiet}" \
+  --hiss "${HISS:-$hiss}" \
   ${BYPASS:+--bypass "$model"} --json "$json"
 python3 "$root/training/card.py" "$checkpoint" "$model" --scores "$json" --logs "$@"
