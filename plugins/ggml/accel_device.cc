@@ -105,7 +105,7 @@ Backend* init_backend(Device* device, const char*) {
 
 Device* make_accel_device(const Host& host, Log& log, Registry* registry, std::string name,
                           std::unique_ptr<AccelMemory> memory) {
-  static std::vector<std::unique_ptr<AccelDevice>> devices;
+  static auto& devices = *new std::vector<std::unique_ptr<AccelDevice>>;
   devices.emplace_back(new AccelDevice{host, &log, std::move(name), std::move(memory), Device{}});
   Device& device = devices.back()->device;
   device.get_name = device_name, device.get_description = device_description;

@@ -35,12 +35,13 @@ struct HookedBackend {
   std::unique_ptr<CudaLane> lane;  // made for the first node
 };
 
-// Elements of both stay where they are; a backend is used by one thread at a time.
+// Elements of both stay where they are, and a backend is used by one thread at a time. Never
+// destroyed: programs free backends when they end.
 std::mutex mutex;
 std::atomic<bool> enabled_now{true};
 std::atomic<int64_t> nodes_computed{0};
-std::map<Device*, HookedDevice> devices;
-std::map<Backend*, HookedBackend> backends;
+auto& devices = *new std::map<Device*, HookedDevice>;
+auto& backends = *new std::map<Backend*, HookedBackend>;
 
 const HookedDevice& hooked(Device* device) {
   const std::lock_guard lock(mutex);

@@ -93,19 +93,25 @@ TEST_F(HopperSsd, DeclinesByNameWhatItIsNotMadeFor) {
   EXPECT_EQ(declines_with([](auto& p) { p.seqlen = int64_t{1} << 31; }), why::kLong);
   EXPECT_EQ(declines_with([](auto& p) { p.batch = p.nseq = int64_t{1} << 25; }), why::kLong);
 }
-TEST_F(HopperSsd, OnlyWorkTooSmallForTheChipNeedsMemory) {
+TEST_F(HopperSsd, OnlyWorkThatIsCutNeedsMemory) {
   SsdChunkScan::Problem p = problem();
   EXPECT_GT(row_->workspace_bytes(p, hopper()), 0u);
-  p.batch = p.nseq = 64;
+  p = problem(264, 64);  // 132 pairs of heads
   EXPECT_EQ(row_->workspace_bytes(p, hopper()), 0u);
   p = problem(80, 64, 128, 1, 64);  // one chunk cannot be cut
   EXPECT_EQ(row_->workspace_bytes(p, hopper()), 0u);
 }
-TEST_F(HopperSsd, MemoryDoesNotGrowWithTheSequence) {
-  const size_t bytes = row_->workspace_bytes(problem(80, 64, 128, 1, 1 << 16), hopper());
-  EXPECT_EQ(row_->workspace_bytes(problem(80, 64, 128, 1, 1 << 20), hopper()), bytes);
-  EXPECT_LE(bytes, size_t{32} << 20);
+
+TEST_F(HopperSsd, MemoryIsWhatProcessorsHandOnToEachOther) {
+  for (const int64_t seqlen : {2048, 8192, 1 << 16, 1 << 20})
+    for (const int64_t nseq : {1, 2, 64}) {
+      SsdChunkScan::Problem p = problem(80, 64, 128, 1, seqlen);
+      p.batch = p.nseq = nseq;
+      EXPECT_LE(row_->workspace_bytes(p, hopper()), size_t{132} * 2 * 2 * 34 * 1024)
+          << seqlen << " " << nseq;
+    }
 }
+
 // Views that bulk copies cannot move.
 TEST(BlocksOf16, AreSeenInAddressesAndStrides) {
   std::vector<uint16_t> memory(1 << 14);

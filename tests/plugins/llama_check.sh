@@ -6,6 +6,7 @@
 # ggml's own results: problems of models and random ones, on one and on three threads, through the
 # hook; and what happens when it is switched off or told nonsense.
 set -euo pipefail
+export OMP_WAIT_POLICY=passive  # more threads than cores here and there
 hiss=$1 folder=$2
 found=0
 for bin in "$folder"/*/bin; do

@@ -187,6 +187,42 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list) {
   with("nan_headdim_80", [](Spec& c) { c.special = NAN, c.headdim = 80, c.seqlen = 300; });
 }
 
+// F32 at sizes that matrix units take whole.
+void add_float_matrices(CaseList<SsdChunkScan, Spec>& list) {
+  const auto with = [&](const std::string& name, auto&& change) {
+    list.with("float_matrices_" + name, [&](Spec& c) {
+      c.headdim = c.dstate = 64, c.batch = 1, c.seqlen = 100, c.ngroups = 1;
+      change(c);
+    });
+  };
+  for (const int64_t headdim : {64, 80, 96, 128})
+    with("headdim_" + std::to_string(headdim), [&](Spec& c) { c.headdim = headdim; });
+  for (const int64_t dstate : {1, 13, 100, 128})
+    with("dstate_" + std::to_string(dstate), [&](Spec& c) { c.dstate = dstate, c.nheads = 3; });
+  for (const int64_t seqlen : {63, 64, 65, 257, 700})
+    with("length_" + std::to_string(seqlen), [&](Spec& c) { c.seqlen = seqlen, c.nheads = 2; });
+  with("groups_2_batch_3", [](Spec& c) { c.ngroups = 2, c.batch = 3, c.dstate = 128; });
+  with("headdim_80_groups_2", [](Spec& c) {
+    c.headdim = 80, c.dstate = 128, c.ngroups = 2, c.nheads = 8, c.seqlen = 200;
+  });
+  with("no_options", [](Spec& c) {
+    c.z = c.D = c.dt_bias = c.softplus = c.initial = c.final = false, c.dt = uniform(0, 1);
+  });
+  with("d_has_headdim_no_z", [](Spec& c) { c.D_has_headdim = true, c.z = false; });
+  with("y_is_x", [](Spec& c) { c.y = Spec::kIsX, c.seqlen = 500; });
+  with("y_is_z_final_is_initial",
+       [](Spec& c) { c.y = Spec::kIsZ, c.final_is_initial = true, c.seqlen = 500; });
+  with("strong_decay", [](Spec& c) { c.A = constant(-1e4); });
+  with("weak_decay", [](Spec& c) { c.A = constant(-1e-4), c.seqlen = 300; });
+  with("mixed_decay", [](Spec& c) { c.A = uniform(-200, 0), c.dstate = 128; });
+  with("growth",
+       [](Spec& c) { c.dt = constant(1), c.A = constant(0.4), c.softplus = c.dt_bias = false; });
+  with("packed", [](Spec& c) { c.lengths = {64, 0, 1, 165, 3}; });
+  with("packed_long", [](Spec& c) { c.lengths = {300, 70}, c.nheads = 2; });
+  with("nan", [](Spec& c) { c.special = NAN; });
+  with("nan_headdim_80", [](Spec& c) { c.special = NAN, c.headdim = 80, c.seqlen = 300; });
+}
+
 // Everything again, with heads that fill vectors; and long chunks, which large states get.
 void add_fast(CaseList<SsdChunkScan, Spec>& list) {
   list.again("fast", [](Spec& c) {
@@ -252,6 +288,7 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   add_layouts(list);
   add_numbers(list);
   add_packed(list);
+  add_float_matrices(list);
   add_fast(list);
   add_matrices(list);
   return list.take();

@@ -84,10 +84,12 @@ constexpr int prepare_shared_bytes() {
   return kParts * (kChunk + kStrip) * N * 2 + 64;
 }
 
-template <int N, int kParts>
+// kPanels: operands lie in panels of 64 states, as Hopper's matrix units read them.
+template <int N, int kParts, bool kPanels = false>
 __global__ void __launch_bounds__(kPrepareThreads)
     prepare(const __grid_constant__ Scan scan, const __grid_constant__ Chunks out) {
   extern __shared__ __align__(16) unsigned char memory[];
+  wait_for_kernels_before();
   let_next_kernel_start();
   __half* const b = reinterpret_cast<__half*>(memory);
   __half* const c = b + kParts * kChunk * N;
@@ -125,9 +127,10 @@ __global__ void __launch_bounds__(kPrepareThreads)
     const int piece = i % (kStrip * kPieces), part = i / (kStrip * kPieces) % kParts;
     const int is_b = i / (kStrip * kPieces) / kParts;
     const __half* from = is_b ? b + (part * kChunk + strip * kStrip) * N : c + part * kStrip * N;
-    const int64_t row = ((record * 2 + is_b) * kParts + part) * kChunk + strip * kStrip;
-    *reinterpret_cast<uint4*>(out.operands + row * N + piece * 8) =
-        *reinterpret_cast<const uint4*>(from + piece * 8);
+    __half* const to = out.operands + ((record * 2 + is_b) * kParts + part) * kChunk * N;
+    const int row = strip * kStrip + piece / kPieces, q = piece % kPieces;
+    const int at = kPanels ? (q / 8 * kChunk + row) * 8 + q % 8 : row * kPieces + q;
+    *reinterpret_cast<uint4*>(to + at * 8) = *reinterpret_cast<const uint4*>(from + piece * 8);
   }
 
   // 16 rows of C B^T; a warp makes eight columns.

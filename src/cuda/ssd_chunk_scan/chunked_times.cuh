@@ -46,21 +46,37 @@ __device__ __forceinline__ float2 two_floats(double v) {
   return make_float2(high, static_cast<float>(v - high));
 }
 
-// By one warp: `count` tokens from t0 on, the rest of the chunk as tokens of step zero.
-__device__ inline void make_times(const Scan& scan, double rate, int64_t row, int64_t t0, int count,
-                                  int h, Times& out) {
-  constexpr int kPer = kChunk / 32;
-  const int lane = threadIdx.x % 32;
+// dt of a lane's tokens of a chunk, with its bias, on its way.
+struct Steps {
+  static constexpr int kPer = kChunk / 32;
+  float dt[kPer];
+};
+
+// By one warp: `count` tokens from t0 on.
+__device__ inline Steps read_steps(const Scan& scan, int64_t row, int64_t t0, int count, int h) {
+  Steps steps = {};
   const float bias = of_head(scan.dt_bias, h);
+#pragma unroll
+  for (int i = 0; i < Steps::kPer; ++i) {
+    const int j = threadIdx.x % 32 * Steps::kPer + i;
+    const int64_t at =
+        row * scan.dt.stride[0] + (t0 + j) * scan.dt.stride[1] + h * scan.dt.stride[2];
+    if (j < count) steps.dt[i] = load(scan.dt.data, scan.dt.dtype, at) + bias;
+  }
+  return steps;
+}
+
+// By one warp: `count` tokens, the rest of the chunk as tokens of step zero.
+__device__ inline void make_times(const Scan& scan, double rate, const Steps& steps, int count,
+                                  Times& out) {
+  constexpr int kPer = Steps::kPer;
+  const int lane = threadIdx.x % 32;
   double sum[kPer], lowest[kPer];
   bool decays = true;
 #pragma unroll
   for (int i = 0; i < kPer; ++i) {
     const int j = lane * kPer + i;
-    const int64_t at =
-        row * scan.dt.stride[0] + (t0 + j) * scan.dt.stride[1] + h * scan.dt.stride[2];
-    const float delta =
-        j < count ? step_size(scan, load(scan.dt.data, scan.dt.dtype, at) + bias) : 0.0f;
+    const float delta = j < count ? step_size(scan, steps.dt[i]) : 0.0f;
     out.delta[j] = delta;
     sum[i] = delta * rate;
     decays = decays && sum[i] <= 0;

@@ -155,7 +155,9 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
             lane, half * kChunk / 2};
   if (chunk_count > 0) {
     rows.fetch(begin, tokens_of(0));
-    if (warp == 0) make_times(scan, rate, span.row, begin, tokens_of(0), h, shared.times[0]);
+    if (warp == 0)
+      make_times(scan, rate, read_steps(scan, span.row, begin, tokens_of(0), h), tokens_of(0),
+                 shared.times[0]);
   }
 
   // The state before the segment.
@@ -286,7 +288,8 @@ __global__ void __launch_bounds__(64 * max_row_tiles(N))
       x_exponent = w.settle_x();
     }
     if (more && warp == c % (2 * cut.row_tiles))
-      make_times(scan, rate, span.row, t0 + kChunk, tokens_of(c + 1), h, shared.times[(c + 1) % 2]);
+      make_times(scan, rate, read_steps(scan, span.row, t0 + kChunk, tokens_of(c + 1), h),
+                 tokens_of(c + 1), shared.times[(c + 1) % 2]);
     w.weigh_x(times, kChunk - 1, x_exponent);
     if (more) rows.fetch(t0 + kChunk, tokens_of(c + 1));
     w.advance(times, kChunk - 1, x_exponent, b_exponent,

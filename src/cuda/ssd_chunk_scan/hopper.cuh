@@ -19,7 +19,7 @@ constexpr int kTile = 64 * 64 * 2;  // bytes of 64 tokens by 64 elements
 using Factor = __nv_bfloat16;
 
 // Per head and chunk, what the decay makes of 64 tokens. s: log2 of the decay since the chunk's
-// start, this token included. Factors lie in pairs of tokens.
+// start, this token included. Factors lie in pairs of tokens. The first pass has s and dt.
 struct Scalars {
   float s[kChunk], dt[kChunk];
   float from_start[kChunk];        // exp2(s)
@@ -54,58 +54,119 @@ struct Shared {
   static constexpr int kWeightStage = kSlots * kTile, kWeights = kWeightStages * kWeightStage;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + kRowStage);
-  static constexpr int kStages = kFit < 4 ? kFit : 4;
+  static constexpr int kMost = kOutputs ? 4 : 6;
+  static constexpr int kStages = kFit < kMost ? kFit : kMost;
   static constexpr int kRowFit = (kLimit - kStages * kStage) / kRowStage;
-  static constexpr int kRowStages = kRowFit < 4 ? kRowFit : 4;
+  static constexpr int kRowStages = kRowFit < kMost ? kRowFit : kMost;
   static constexpr int kBarriers = kWeights + kStages * kStage + kRowStages * kRowStage;
   static constexpr int kBytes = kBarriers + 1024 + 256;
   static_assert(kStages >= 2 && kRowStages >= 2);
 };
 
-// Which rows a block works on, and which tokens.
+// Which rows are worked on, and which tokens.
 struct Place {
   int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
   int64_t unit;                       // sequence and rows
   int block, group, rank;             // rank of the segment
+  bool last;                          // segment of the sequence
   int first_head, slots;              // heads with rows in the block
   int heads_per_group;
 };
 
-// `here`: the segments that this launch works on, the first ones.
-__device__ inline Place place_of(const HopperScan& k, int here) {
+__device__ inline Place place_of_unit(const HopperScan& k, int64_t unit) {
   Place p;
-  p.rank = static_cast<int>(blockIdx.x % here);
-  p.unit = blockIdx.x / here;
+  p.unit = unit;
   const int blocks = k.blocks_per_group * k.ngroups;
-  p.sequence = p.unit / blocks;
-  p.group = static_cast<int>(p.unit % blocks) / k.blocks_per_group;
-  p.block = static_cast<int>(p.unit % blocks) % k.blocks_per_group;
+  p.sequence = unit / blocks;
+  p.group = static_cast<int>(unit % blocks) / k.blocks_per_group;
+  p.block = static_cast<int>(unit % blocks) % k.blocks_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
   const int last_row = p.heads_per_group * k.headdim - 1;
   p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
   p.slots = min(kBlockRows * (p.block + 1) - 1, last_row) / k.headdim - p.first_head + 1;
-  const Span span = k.sequences.at(p.sequence);
-  p.row = span.row;
-  const int64_t begin = span.begin, end = span.end;
-  const int64_t chunks = (end - begin + kChunk - 1) / kChunk;
-  const int64_t each = (chunks + k.segments - 1) / k.segments;
-  const int64_t first = begin + p.rank * each * kChunk, last = first + each * kChunk;
-  p.begin = first < end ? first : end;
-  p.end = last < end ? last : end;
+  p.row = k.sequences.at(p.sequence).row;
   return p;
 }
 
-// Cuts a segment into chunks: of kChunk tokens, shorter at its end and, with kCheckpoints, where a
-// checkpoint is.
-template <bool kCheckpoints>
+// Where each sequence is cut into equal segments, of which this launch works on `here`, the first
+// ones: the block's.
+__device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) {
+  Place p = place_of_unit(k, block / here);
+  p.rank = static_cast<int>(block % here);
+  p.last = p.rank == k.segments - 1;
+  const Span span = k.sequences.at(p.sequence);
+  const int64_t chunks = (span.end - span.begin + kChunk - 1) / kChunk;
+  const int64_t each = (chunks + k.segments - 1) / k.segments;
+  const int64_t first = span.begin + p.rank * each * kChunk, last = first + each * kChunk;
+  p.begin = first < span.end ? first : span.end;
+  p.end = last < span.end ? last : span.end;
+  return p;
+}
+
+__host__ __device__ inline int64_t chunks_of(const HopperScan& k) {
+  return (k.sequences.seqlen + kChunk - 1) / kChunk;
+}
+
+// Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
+// chunks: the segment of a unit that lies in a part.
+__device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t part) {
+  Place p = place_of_unit(k, unit);
+  const int64_t chunks = chunks_of(k);
+  const int64_t at = unit * chunks, first = max(part * k.part, at);
+  const int64_t last = min((part + 1) * k.part, at + chunks);
+  p.rank = static_cast<int>(part - at / k.part);
+  p.last = last == at + chunks;
+  p.begin = (first - at) * kChunk;
+  p.end = p.last ? k.sequences.seqlen : (last - at) * kChunk;
+  return p;
+}
+
+// The block's segment `i` in a pass, if there is one: in the second pass those of the block's part,
+// in the first the last of them, if its unit goes on in the next part.
+template <bool kOutputs>
+__device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
+  if (k.part == 0) {
+    if (i > 0) return false;
+    p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
+    return true;
+  }
+  const int64_t chunks = chunks_of(k);
+  if constexpr (kOutputs) {
+    const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
+    const int64_t unit = begin / chunks + i;
+    if (unit * chunks >= end) return false;
+    p = place_in_part(k, unit, block);
+    return true;
+  }
+  const int64_t next = (block + 1) * k.part;
+  if (i > 0 || next % chunks == 0) return false;
+  p = place_in_part(k, next / chunks, block);
+  return true;
+}
+
+// f(Place) for each of them.
+template <bool kOutputs, class F>
+__device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
+#pragma unroll 1
+  for (int i = 0;; ++i) {
+    // Everything is made anew for each: kept, it would take registers from the state.
+    uint32_t block = blockIdx.x;
+    asm volatile("" : "+r"(block), "+r"(i));
+    Place p;
+    if (!find_segment<kOutputs>(k, block, i, p)) break;
+    f(p);
+  }
+}
+
+// Cuts a segment into chunks: of kChunk tokens, shorter at its end and where a checkpoint is.
+template <bool kOutputs>
 struct Cutter {
   int64_t t, end, checkpoint = 0;
   int length = 0;
   bool at_checkpoint = false;
 
   __device__ Cutter(const HopperScan& k, const Place& p) : t(p.begin), end(p.end) {
-    if constexpr (kCheckpoints)
-      while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
+    while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
     measure(k);
   }
   __device__ int64_t token(const HopperScan& k) const {
@@ -120,13 +181,29 @@ struct Cutter {
   __device__ void measure(const HopperScan& k) {
     length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
     at_checkpoint = false;
-    if constexpr (kCheckpoints) {
-      if (checkpoint >= k.ncheckpoints) return;
-      const int64_t at = token(k);
-      if (at < t || at - t >= length) return;
-      length = static_cast<int>(at - t) + 1;
-      at_checkpoint = true;
-    }
+    if (checkpoint >= k.ncheckpoints) return;
+    const int64_t at = token(k);
+    if (at < t || at - t >= length) return;
+    length = static_cast<int>(at - t) + 1;
+    at_checkpoint = true;
+  }
+};
+
+// Of the first pass, which has no checkpoints: from the last chunk to the first, so that what is
+// left of each at the segment's end is known.
+template <>
+struct Cutter<false> {
+  int64_t t, begin;
+  int length;
+
+  __device__ Cutter(const HopperScan&, const Place& p)
+      : t(p.begin + ((p.end - p.begin + kChunk - 1) / kChunk - 1) * kChunk),
+        begin(p.begin),
+        length(static_cast<int>(p.end - t)) {}
+  __device__ bool done() const { return t < begin; }
+  __device__ void next(const HopperScan&) {
+    t -= kChunk;
+    length = kChunk;
   }
 };
 

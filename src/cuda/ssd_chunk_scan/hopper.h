@@ -35,13 +35,16 @@ struct HopperScan {
   int64_t checkpoint_token_stride, ncheckpoints;
   float* exchange;  // states between segments
   float dt_min, dt_max;
-  int nheads, headdim, dstate, ngroups, segments;
+  int nheads, headdim, dstate, ngroups;
+  int segments;   // of a unit, at most
+  int64_t units;  // blocks' rows of each sequence
+  int64_t part;   // chunks of a block, over all units; 0: each unit is cut into equal segments
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };
 
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.
-constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 128; }
+constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 512; }
 
 // Long states leave no registers for tiles where heads meet.
 constexpr bool fits(int64_t padded_dstate, int64_t headdim) {
@@ -49,9 +52,7 @@ constexpr bool fits(int64_t padded_dstate, int64_t headdim) {
 }
 
 // Starts the kernel for dstate up to kN with its state in registers.
-// `units`: blocks of one segment.
 template <int kN>
-cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t units,
-                          cudaStream_t stream);
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, cudaStream_t stream);
 
 }  // namespace hiss::cuda::ssd

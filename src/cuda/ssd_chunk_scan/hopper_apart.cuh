@@ -11,12 +11,12 @@ namespace hiss::cuda::ssd {
 // The weights of every chunk of the segment.
 template <class T, class S>
 __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S>& stages,
-                             uint32_t weights) {
+                             uint32_t weights, Progress<S>& progress) {
   Lane l{};
   l.warp = (threadIdx.x / 32) % 4, l.lane = threadIdx.x % 32;
   l.row = 16 * l.warp + l.lane / 4, l.column = 2 * (l.lane % 4);
-  Rings<S> ring;
-  Ring<S::kWeightStages> to;
+  auto& ring = progress.ring;
+  auto& to = progress.weights;
   for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance(), to.advance()) {
     const int at = ring.stage.at;
     float cb[32];
@@ -38,15 +38,13 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
 
 // The whole of a segment, from the state before it.
 template <class T, class S, bool kZ, int n>
-__device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
+__device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
   const HopperScan& k = w.k;
   const Lane& l = w.l;
   const bool skips = k.D && k.D_stride[1] != 0;
   uint32_t skip[4] = {};
   if (skips) read_skip(w, skip);
-  Rings<S> ring;
-  Ring<S::kWeightStages> from;
-  int previous_row = -1;
+  auto& [ring, from, previous_row] = progress;
   for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance(), from.advance()) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
@@ -110,7 +108,6 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n]) {
     if (cut.at_checkpoint) [[unlikely]]
       store_checkpoint(w, cut.checkpoint, state);
   }
-  if (l.lane == 0 && l.warp == 0) wait_stores_read();
 }
 
 }  // namespace hiss::cuda::ssd

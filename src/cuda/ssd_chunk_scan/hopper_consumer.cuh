@@ -107,17 +107,24 @@ __device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], const uin
       weighted[j][i] = times(x[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
 }
 
+// state += weighted B
+template <int n>
+__device__ __forceinline__ void add_to_state(float (&state)[n], const uint32_t (&weighted)[4][4],
+                                             uint32_t stage) {
+  const uint64_t b = rows_are_products(stage, kTile);
+  wgmma_fence();
+#pragma unroll
+  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, weighted[j], further(b, j * 2048), 1);
+  wgmma_commit();
+}
+
 // state = state decay + weighted B, with a decay for row `row` and one for row `row + 8`.
 template <int n>
 __device__ __forceinline__ void update_state(float (&state)[n], const float (&decay)[2],
                                              const uint32_t (&weighted)[4][4], uint32_t stage) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] *= decay[i / 2 % 2];
-  const uint64_t b = rows_are_products(stage, kTile);
-  wgmma_fence();
-#pragma unroll
-  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, weighted[j], further(b, j * 2048), 1);
-  wgmma_commit();
+  add_to_state(state, weighted, stage);
 }
 
 // cb = C B^T of a stage's chunk: all rows, and all columns or, of two warpgroups, every other
@@ -316,11 +323,21 @@ __device__ __forceinline__ void for_each_pair(const Lane& l, F&& f) {
   for (int i = 0; i < n; i += 2) f(i, i / 2 % 2, i / 4 * 8 + l.column);
 }
 
+// Whether rows of states can be accessed two at a time.
+__device__ inline bool in_pairs(const float* rows, int64_t p_stride, int dstate) {
+  return reinterpret_cast<uintptr_t>(rows) % 8 == 0 && p_stride % 2 == 0 && dstate % 2 == 0;
+}
+
 template <int n>
 __device__ void store_state(const float (&state)[n], float* to, int64_t p_stride, int dstate,
                             int row_in_head, const Lane& l) {
+  const bool pairs = in_pairs(to, p_stride, dstate);
   for_each_pair<n>(l, [&](int i, int half, int column) {
     float* at = to + (row_in_head + 8 * half) * p_stride + column;
+    if (pairs) {
+      if (column < dstate) *reinterpret_cast<float2*>(at) = {state[i], state[i + 1]};
+      return;
+    }
     if (column < dstate) at[0] = state[i];
     if (column + 1 < dstate) at[1] = state[i + 1];
   });
@@ -329,10 +346,17 @@ __device__ void store_state(const float (&state)[n], float* to, int64_t p_stride
 template <int n>
 __device__ void load_state(float (&state)[n], const float* from, int64_t p_stride, int dstate,
                            int row_in_head, const Lane& l) {
+  const bool pairs = in_pairs(from, p_stride, dstate);
   for_each_pair<n>(l, [&](int i, int half, int column) {
     const float* at = from + (row_in_head + 8 * half) * p_stride + column;
-    state[i] = column < dstate ? at[0] : 0.0f;
-    state[i + 1] = column + 1 < dstate ? at[1] : 0.0f;
+    float2 v = {};
+    if (pairs) {
+      if (column < dstate) v = *reinterpret_cast<const float2*>(at);
+    } else {
+      if (column < dstate) v.x = at[0];
+      if (column + 1 < dstate) v.y = at[1];
+    }
+    state[i] = v.x, state[i + 1] = v.y;
   });
 }
 

@@ -8,9 +8,10 @@
 
 namespace hiss::cuda::ssd {
 
-// Barriers, zeros above the diagonals, and the split into warps that copy and warps that compute.
+// Barriers, zeros above the diagonals, and the split into warps that copy and warps that compute,
+// each of which goes through the block's segments.
 template <class T, class S, bool kZ, bool kOutputs, class Compute>
-__device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, Compute&& compute) {
+__device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute) {
   extern __shared__ char unaligned[];
   char* memory = unaligned + (-shared_address(unaligned) & 1023);
   auto* barriers = reinterpret_cast<TransferBarrier*>(memory + S::kBarriers);
@@ -36,6 +37,11 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
     }
     fence_barrier_init();
   }
+  if (threadIdx.x == 32) {
+    prefetch_map(&k.x), prefetch_map(&k.B);
+    if constexpr (kOutputs) prefetch_map(&k.C), prefetch_map(&k.y);
+    if constexpr (kZ) prefetch_map(&k.z);
+  }
   for (int i = threadIdx.x; i < S::kWeights / 16; i += S::kThreads)
     reinterpret_cast<uint4*>(memory)[i] = {};
   fence_async_proxy();
@@ -45,23 +51,42 @@ __device__ __forceinline__ void run_block(const HopperScan& k, const Place& p, C
   if (warpgroup < 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kCopyRegisters));
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    Rings<S> ring;
     if (warp == 0) {
-      if (lane == 0) copy_tiles<S, kZ, kOutputs>(k, p, stages);
-    } else if (k.dt_is_f32) {
-      make_scalars<float, S, kOutputs>(k, p, stages, warp - 1, lane);
+      if (lane == 0)
+        for_each_segment<kOutputs>(
+            k, [&](const Place& p) { copy_tiles<S, kZ, kOutputs>(k, p, stages, ring); });
     } else {
-      make_scalars<T, S, kOutputs>(k, p, stages, warp - 1, lane);
+      int skipped = warp - 1;
+      for_each_segment<kOutputs>(k, [&](const Place& p) {
+        if (k.dt_is_f32)
+          make_scalars<float, S, kOutputs>(k, p, stages, skipped, lane, ring);
+        else
+          make_scalars<T, S, kOutputs>(k, p, stages, skipped, lane, ring);
+      });
     }
     __syncwarp();
   } else if (S::kWeigher && warpgroup == 2) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kWeighRegisters));
-    if constexpr (S::kWeigher) make_weights<T>(k, p, stages, shared_address(memory));
+    if constexpr (S::kWeigher) {
+      Progress<S> progress;
+      for_each_segment<kOutputs>(k, [&](const Place& p) {
+        make_weights<T>(k, p, stages, shared_address(memory), progress);
+      });
+    }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(S::kRowRegisters));
-    const Lane l = lane_of(k, p, warpgroup);
-    compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
-                     static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
-                     (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4});
+    if (kOutputs && k.segments > 1) wait_for_previous_launch();
+    Progress<S> progress;
+    for_each_segment<kOutputs>(k, [&](const Place& p) {
+      const Lane l = lane_of(k, p, warpgroup);
+      compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
+                       static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
+                       (l.stored ? l.tile_row - l.head * k.headdim : 0) + l.lane / 4},
+              progress);
+    });
+    // What bulk stores read must last until they have.
+    if (kOutputs && threadIdx.x % 128 == 0) wait_stores_read();
   }
 }
 
@@ -72,9 +97,9 @@ __global__ __launch_bounds__(Shared<kN, kHeads, false, false>::kThreads,
   using S = Shared<kN, kHeads, false, false>;
   wait_for_previous_launch();
   release_next_launch();  // it copies inputs before it waits: they are complete now
-  run_block<T, S, false, false>(k, place_of(k, k.segments - 1), [](const Bench<S>& w) {
+  run_block<T, S, false, false>(k, [](const Bench<S>& w, Progress<S>& progress) {
     float state[kN / 2];
-    walk_states<T>(w, state);
+    walk_states<T>(w, state, progress);
   });
 }
 
@@ -85,20 +110,18 @@ __global__ __launch_bounds__(Shared<kN, kHeads, kZ, true>::kThreads,
   using S = Shared<kN, kHeads, kZ, true>;
   if (k.segments == 1) wait_for_previous_launch();
   release_next_launch();
-  run_block<T, S, kZ, true>(k, place_of(k, k.segments), [](const Bench<S>& w) {
+  run_block<T, S, kZ, true>(k, [](const Bench<S>& w, Progress<S>& progress) {
     float state[kN / 2];
-    if (w.k.segments == 1) {
+    if (w.p.rank == 0 && w.p.last)  // nothing was handed on
       begin_state(w, state);
-    } else {
-      wait_for_previous_launch();
-      gather_state(w, state);
-    }
-    if constexpr (S::kWeigher)
-      walk_rows<T, S, kZ>(w, state);
     else
-      walk_together<T, S, kZ>(w, state);
+      gather_state(w, state);
+    if constexpr (S::kWeigher)
+      walk_rows<T, S, kZ>(w, state, progress);
+    else
+      walk_together<T, S, kZ>(w, state, progress);
     const HopperScan& k = w.k;
-    if (k.final && w.p.rank == k.segments - 1 && w.l.stored)
+    if (k.final && w.p.last && w.l.stored)
       store_state(state, k.final + w.p.sequence * k.final_stride[0] + w.head * k.final_stride[1],
                   k.final_stride[2], k.dstate, w.row_in_head, w.l);
   });

@@ -7,9 +7,19 @@
 
 namespace hiss::cuda::ssd {
 
+// Blocks of the pass that makes y, and of the one before it.
+inline int64_t output_blocks(const HopperScan& scan) {
+  return scan.part == 0 ? scan.units * scan.segments
+                        : (scan.units * chunks_of(scan) + scan.part - 1) / scan.part;
+}
+inline int64_t state_blocks(const HopperScan& scan) {
+  return scan.part == 0 ? scan.units * (scan.segments - 1) : output_blocks(scan) - 1;
+}
+
 // Begins while the launch before it still runs, and waits for it itself.
-inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& scan, int64_t blocks,
-                               int threads, int shared_bytes, cudaStream_t stream) {
+template <class Scan>
+cudaError_t launch_pass(void (*kernel)(Scan), const Scan& scan, int64_t blocks, int threads,
+                        int shared_bytes, cudaStream_t stream) {
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (error != cudaSuccess) return error;
@@ -27,40 +37,38 @@ inline cudaError_t launch_pass(void (*kernel)(HopperScan), const HopperScan& sca
 }
 
 template <class T, int kN, int kHeads, bool kZ>
-cudaError_t launch_instance(const HopperScan& scan, int64_t units, cudaStream_t stream) {
+cudaError_t launch_instance(const HopperScan& scan, cudaStream_t stream) {
   using States = Shared<kN, kHeads, false, false>;
   using Outputs = Shared<kN, kHeads, kZ, true>;
   if (scan.segments > 1) {
-    const cudaError_t error =
-        launch_pass(hopper_states<T, kN, kHeads>, scan, units * (scan.segments - 1),
-                    States::kThreads, States::kBytes, stream);
+    const cudaError_t error = launch_pass(hopper_states<T, kN, kHeads>, scan, state_blocks(scan),
+                                          States::kThreads, States::kBytes, stream);
     if (error != cudaSuccess) return error;
   }
-  return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, units * scan.segments,
+  return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, output_blocks(scan),
                      Outputs::kThreads, Outputs::kBytes, stream);
 }
 
 template <class T, int kN, int kHeads>
-cudaError_t launch_heads(const HopperScan& scan, bool gate, int64_t units, cudaStream_t stream) {
-  return gate ? launch_instance<T, kN, kHeads, true>(scan, units, stream)
-              : launch_instance<T, kN, kHeads, false>(scan, units, stream);
+cudaError_t launch_heads(const HopperScan& scan, bool gate, cudaStream_t stream) {
+  return gate ? launch_instance<T, kN, kHeads, true>(scan, stream)
+              : launch_instance<T, kN, kHeads, false>(scan, stream);
 }
 
 template <class T, int kN>
-cudaError_t launch_typed(const HopperScan& scan, bool gate, int64_t units, cudaStream_t stream) {
+cudaError_t launch_typed(const HopperScan& scan, bool gate, cudaStream_t stream) {
   if constexpr (fits(kN, 80)) {
     if (scan.headdim % 64 != 0)
-      return scan.headdim >= 80 ? launch_heads<T, kN, 3>(scan, gate, units, stream)
-                                : launch_heads<T, kN, 4>(scan, gate, units, stream);
+      return scan.headdim >= 80 ? launch_heads<T, kN, 3>(scan, gate, stream)
+                                : launch_heads<T, kN, 4>(scan, gate, stream);
   }
-  return launch_heads<T, kN, 2>(scan, gate, units, stream);
+  return launch_heads<T, kN, 2>(scan, gate, stream);
 }
 
 template <int kN>
-cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, int64_t units,
-                          cudaStream_t stream) {
-  return dtype == DType::kF16 ? launch_typed<__half, kN>(scan, gate, units, stream)
-                              : launch_typed<__nv_bfloat16, kN>(scan, gate, units, stream);
+cudaError_t launch_hopper(const HopperScan& scan, DType dtype, bool gate, cudaStream_t stream) {
+  return dtype == DType::kF16 ? launch_typed<__half, kN>(scan, gate, stream)
+                              : launch_typed<__nv_bfloat16, kN>(scan, gate, stream);
 }
 
 }  // namespace hiss::cuda::ssd

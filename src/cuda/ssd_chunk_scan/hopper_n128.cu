@@ -4,5 +4,5 @@
 #include "cuda/ssd_chunk_scan/hopper_launch.cuh"
 
 namespace hiss::cuda::ssd {
-template cudaError_t launch_hopper<128>(const HopperScan&, DType, bool, int64_t, cudaStream_t);
+template cudaError_t launch_hopper<128>(const HopperScan&, DType, bool, cudaStream_t);
 }  // namespace hiss::cuda::ssd

@@ -27,12 +27,20 @@ struct Rings {
   __device__ void advance() { stage.advance(), row.advance(); }
 };
 
+// How far a computing warp has come, over the segments of its block.
+template <class S>
+struct Progress {
+  Rings<S> ring;
+  Ring<S::kWeightStages> weights;
+  int previous_row = -1;  // the stage whose y is on its way
+};
+
 // One thread: the tiles for each chunk of the segment.
 template <class S, bool kZ, bool kOutputs>
-__device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages) {
+__device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>& stages,
+                           Rings<S>& ring) {
   const int x0 = p.group * p.heads_per_group * k.headdim + kBlockRows * p.block;
   const int row = static_cast<int>(p.row);
-  Rings<S> ring;
   for (Cutter<kOutputs> cut(k, p); !cut.done(); cut.next(k), ring.advance()) {
     TransferBarrier& full = stages.full[ring.stage.at];
     const uint32_t to = stages.base + ring.stage.at * S::kStage;
@@ -125,15 +133,13 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
     const float earlier = __shfl_up_sync(~0u, sum[h], 1);
     if (lane > 0) s[h][0] += earlier;
     s[h][1] = sum[h];
-    reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),
-                                                       exp2_flushed(s[h][1])};
-    out.to_end[lane] = packed<Factor>(dt[h][0] * exp2_flushed(last[h] - s[h][0]),
-                                      dt[h][1] * exp2_flushed(last[h] - s[h][1]));
-    if constexpr (!kOutputs) {
-      if (lane == 31) out.s[kChunk - 1] = last[h];
-    } else {
-      reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
-      reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
+    reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
+    reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
+    if constexpr (kOutputs) {
+      reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),
+                                                         exp2_flushed(s[h][1])};
+      out.to_end[lane] = packed<Factor>(dt[h][0] * exp2_flushed(last[h] - s[h][0]),
+                                        dt[h][1] * exp2_flushed(last[h] - s[h][1]));
 #pragma unroll
       for (int i = 0; i < 3; ++i) {
         const float anchor = __shfl_sync(~0u, s[h][0], 8 * (i + 1));
@@ -150,18 +156,16 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
 
 // One of the warps that take turns at the chunks. Reads ahead, and waits for nothing that it reads:
 // tokens beyond the segment repeat its last one. In a ring of two stages a third warp would be more
-// than a round behind, where phases look alike.
+// than a round behind, where phases look alike. `skipped`: chunks until the warp's turn.
 template <class Dt, class S, bool kOutputs>
-__device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages, int turn,
-                             int lane) {
+__device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages,
+                             int& skipped, int lane, Rings<S>& ring) {
   constexpr int kTurns = S::kStages > 2 ? 3 : 2;
-  if (turn >= kTurns) return;
+  if (threadIdx.x / 32 > kTurns) return;
   const HeadNumbers numbers = read_numbers(k, p, lane);
   const Dt* from = static_cast<const Dt*>(k.dt) + p.row * k.dt_stride[0] +
                    (p.group * p.heads_per_group + p.first_head) * k.dt_stride[2];
-  Rings<S> ring;
   Cutter<kOutputs> cut(k, p);
-  int skipped = turn;
   const auto ahead = [&] {
     Steps<Dt, S::kSlots> d{.stage = -1};
     for (; skipped > 0 && !cut.done(); --skipped) cut.next(k), ring.stage.advance();

@@ -10,12 +10,13 @@ namespace hiss::cuda::ssd {
 // The whole of a segment, from the state before it. Both warpgroups make the weights, half of the
 // columns each; the next chunk's cb is multiplied beside the state.
 template <class T, class S, bool kZ, int n>
-__device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
+__device__ void walk_together(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
   const HopperScan& k = w.k;
   const Lane& l = w.l;
   Cutter<true> cut(k, w.p);
   if (cut.done()) return;
-  Rings<S> ring;
+  auto& ring = progress.ring;
+  int& previous_row = progress.previous_row;
   const bool skips = k.D && k.D_stride[1] != 0;
   uint32_t skip[4] = {};
   if (skips) read_skip(w, skip);
@@ -25,7 +26,8 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
   multiply_cb<S>(cb, w.stages.base + ring.stage.at * S::kStage, 8 * w.warpgroup);
   wgmma_wait<0>();
   pin(cb);
-  int previous_row = -1;
+  bool waits = previous_row >= 0;  // for the others to have read the weights before
+  if (waits) named_arrive(kWeightsRead + w.warpgroup, 256);
   while (!cut.done()) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
@@ -40,7 +42,8 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     wgmma_wait<0>();  // or too many registers are in use
     pin(y);
     pin(operand);
-    if (previous_row >= 0) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
+    if (waits) named_barrier(kWeightsRead + 1 - w.warpgroup, 256);
+    waits = true;
     store_all_weights(cb, w.weights, l, &w.stages.scalars(at, 0), w.p.slots, 8 * w.warpgroup);
     fence_async_proxy();
     uint32_t x[4][4];
@@ -98,7 +101,6 @@ __device__ void walk_together(const Bench<S>& w, float (&state)[n]) {
     if (checkpoint >= 0) [[unlikely]]
       store_checkpoint(w, checkpoint, state);
   }
-  if (l.lane == 0 && l.warp == 0) wait_stores_read();
 }
 
 }  // namespace hiss::cuda::ssd

@@ -7,6 +7,20 @@
 
 namespace hiss::cuda::ssd {
 
+// Where a thread's part of what follows segment `rank - 1` is handed on. A part begins with at most
+// one such state, and at most one unit that begins in it goes on behind it.
+template <class S>
+__device__ __forceinline__ float* exchange_of(const HopperScan& k, const Place& p, int warpgroup,
+                                              int rank) {
+  int64_t slot = p.unit * k.segments + rank;
+  if (k.part != 0) {
+    const int64_t first = p.unit * chunks_of(k) / k.part;
+    slot = rank == 0 ? 2 * first + 1 : 2 * (first + rank);
+  }
+  return k.exchange + (2 * slot + warpgroup) * exchange_floats(64 * S::kPanels) +
+         threadIdx.x % 128 * 4;
+}
+
 // What a computing thread knows besides its registers of data.
 template <class S>
 struct Bench {
@@ -18,16 +32,11 @@ struct Bench {
   uint32_t weights;  // of tokens in tokens, a tile for each head of the block
   int64_t head;      // of its rows, among all heads
   int row_in_head;   // of its first row
-  // Where the thread's part of what follows segment `rank - 1` is handed on.
-  __device__ float* exchange(int rank) const {
-    return k.exchange +
-           ((p.unit * k.segments + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
-           threadIdx.x % 128;
-  }
+  __device__ float* exchange(int rank) const { return exchange_of<S>(k, p, warpgroup, rank); }
 };
 
-template <class S, int n>
-__device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
+template <class W, int n>
+__device__ void begin_state(const W& w, float (&state)[n]) {
   const HopperScan& k = w.k;
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
@@ -36,77 +45,101 @@ __device__ void begin_state(const Bench<S>& w, float (&state)[n]) {
                k.initial_stride[2], k.dstate, w.row_in_head, w.l);
 }
 
-template <class S, int n>
-__device__ __forceinline__ void hand_on(const Bench<S>& w, int rank, const float (&state)[n],
+template <class W, int n>
+__device__ __forceinline__ void hand_on(const W& w, int rank, const float (&state)[n],
                                         float decay) {
   float* to = w.exchange(rank);
 #pragma unroll
-  for (int i = 0; i < n; ++i) to[i * 128] = state[i];
+  for (int i = 0; i < n; i += 4)
+    *reinterpret_cast<float4*>(to + i * 128) = {state[i], state[i + 1], state[i + 2], state[i + 3]};
   to[n * 128] = decay;
 }
 
-// The first pass over a segment that others follow: only its state, for them. The initial state
-// is handed on apart, because the second pass may overwrite it.
+// x, each token times what is left of it `after` the chunk's last one.
+__device__ __forceinline__ void weigh_rows_after(uint32_t (&weighted)[4][4],
+                                                 const uint32_t (&x)[4][4], const Lane& l,
+                                                 const Scalars& scalars, float after) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at = 16 * j + 8 * half + l.column;
+      const float2 s = *reinterpret_cast<const float2*>(&scalars.s[at]);
+      const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[at]);
+      const uint32_t weight =
+          packed<Factor>(dt.x * exp2_flushed(after - s.x), dt.y * exp2_flushed(after - s.y));
+      weighted[j][2 * half] = times(x[j][2 * half], weight);
+      weighted[j][2 * half + 1] = times(x[j][2 * half + 1], weight);
+    }
+}
+
+// The first pass over a segment that others follow: only its state, for them. From the last chunk
+// to the first each token's weight at the segment's end is known when it comes, and the state is a
+// sum that products add to without a word between them. The initial state is handed on apart,
+// because the second pass may overwrite it.
 template <class T, class S, int n>
-__device__ void walk_states(const Bench<S>& w, float (&state)[n]) {
+__device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
   if (w.k.initial && w.p.rank == 0) {
     begin_state(w, state);
     hand_on(w, 0, state, 0.0f);
   }
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  float total = 0;
-  Rings<S> ring;
-  Cutter<false> cut(w.k, w.p);
-  uint32_t weighted[4][4], next[4][4];
-  const auto prepare = [&](uint32_t(&to)[4][4]) {
+  float left = 0;  // log2 of what is left of the chunks so far
+  Rings<S>& ring = progress.ring;
+  int previous = -1, previous_row = -1;
+  const auto release_previous = [&] {
+    if (w.l.lane != 0 || previous < 0) return;
+    w.stages.empty[previous].arrive();
+    w.stages.row_empty[previous_row].arrive();
+  };
+  const auto add = [&](const Cutter<false>& cut, uint32_t(&mine)[4][4], uint32_t(&others)[4][4]) {
     const int at = ring.stage.at, tile = ring.row.at * S::kRowStage + w.warpgroup * kTile;
     char* stage = w.stages.memory + at * S::kStage;
     w.stages.full[at].wait(ring.stage.phase);
     convert_tiles<T, S>(stage, S::kPanels, 128, 256);
     if (cut.length < kChunk) [[unlikely]]
       clear_rows<S>(stage, w.stages.row_memory + tile, cut.length, w.warpgroup);
+    const Scalars& scalars = w.stages.scalars(at, w.l.slot);
+    left += scalars.s[kChunk - 1];
     uint32_t x[4][4];
     load_rows<T>(x, w.stages.row_base + tile, w.l);
-    weigh_rows(to, x, w.l, w.stages.scalars(at, w.l.slot));
-  };
-  if (!cut.done()) prepare(weighted);
-  while (!cut.done()) {
-    const int at = ring.stage.at, row_at = ring.row.at;
-    const Scalars& scalars = w.stages.scalars(at, w.l.slot);
-    total += scalars.s[kChunk - 1];
-    const float decay[2] = {scalars.from_start[kChunk - 1], scalars.from_start[kChunk - 1]};
-    update_state(state, decay, weighted, w.stages.base + at * S::kStage);
-    cut.next(w.k);
+    weigh_rows_after(mine, x, w.l, scalars, left);
+    add_to_state(state, mine, w.stages.base + at * S::kStage);
+    wgmma_wait<1>();
+    pin(others);
+    release_previous();
+    previous = at, previous_row = ring.row.at;
     ring.advance();
-    if (!cut.done()) prepare(next);
-    wgmma_wait<0>();
-    pin(state);
-    pin(weighted);
-    if (w.l.lane == 0) {
-      w.stages.empty[at].arrive();
-      w.stages.row_empty[row_at].arrive();
-    }
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) weighted[j][i] = next[j][i];
+  };
+  uint32_t even[4][4] = {}, odd[4][4] = {};
+  for (Cutter<false> cut(w.k, w.p); !cut.done(); cut.next(w.k)) {
+    add(cut, even, odd);
+    cut.next(w.k);
+    if (cut.done()) break;
+    add(cut, odd, even);
   }
-  hand_on(w, w.p.rank + 1, state, total);
+  wgmma_wait<0>();
+  pin(state);
+  pin(even);
+  pin(odd);
+  hand_on(w, w.p.rank + 1, state, exp2_flushed(left));
 }
 
 // The state at the beginning of a segment, from the earlier ones in their order.
-template <class S, int n>
-__device__ void gather_state(const Bench<S>& w, float (&state)[n]) {
-  const int first = w.k.initial ? 0 : 1;  // what is not zero
-  const float* from = w.exchange(first);
+template <class W, int n>
+__device__ void gather_state(const W& w, float (&state)[n]) {
 #pragma unroll
-  for (int i = 0; i < n; ++i) state[i] = first <= w.p.rank ? from[i * 128] : 0.0f;
-  for (int rank = first + 1; rank <= w.p.rank; ++rank) {
-    from = w.exchange(rank);
-    const float decay = exp2_flushed(from[n * 128]);
+  for (int i = 0; i < n; ++i) state[i] = 0;
+  for (int rank = w.k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
+    const float* from = w.exchange(rank);
+    const float decay = from[n * 128];
 #pragma unroll
-    for (int i = 0; i < n; ++i) state[i] = state[i] * decay + from[i * 128];
+    for (int i = 0; i < n; i += 4) {
+      const float4 v = *reinterpret_cast<const float4*>(from + i * 128);
+      state[i] = state[i] * decay + v.x, state[i + 1] = state[i + 1] * decay + v.y;
+      state[i + 2] = state[i + 2] * decay + v.z, state[i + 3] = state[i + 3] * decay + v.w;
+    }
   }
 }
 

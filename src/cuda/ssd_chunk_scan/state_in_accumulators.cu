@@ -19,7 +19,7 @@
 #include <algorithm>
 
 #include "cuda/launch.h"
-#include "cuda/ssd_chunk_scan/hopper.h"
+#include "cuda/ssd_chunk_scan/hopper_host.h"
 
 namespace hiss::cuda {
 namespace {
@@ -29,29 +29,6 @@ using namespace ssd;  // the pieces this row is made of
 constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulators";
 
 int64_t padded(int64_t dstate) { return dstate <= 64 ? 64 : dstate <= 128 ? 128 : 256; }
-
-int64_t blocks_per_group(const SsdChunkScan::Problem& p) {
-  return ceil_div(p.nheads / p.ngroups * p.headdim, kBlockRows);
-}
-
-// Blocks of one segment.
-int64_t units(const SsdChunkScan::Problem& p) { return p.nseq * p.ngroups * blocks_per_group(p); }
-
-// The time that n segments take, in chunks of a block. The start of a block costs as much as two
-// chunks, a first pass 0.45 a chunk, its hand-over as much as one.
-double cost(const SsdChunkScan::Problem& p, int n) {
-  const int64_t tokens = p.packed ? ceil_div(p.seqlen, std::max<int64_t>(p.nseq, 1)) : p.seqlen;
-  const auto chunks = static_cast<double>(ceil_div(ceil_div(tokens, kChunk), n));
-  return n == 1 ? chunks + 2 : 1.45 * chunks + 5;
-}
-
-// Segments only use processors that would be idle.
-int segments(const SsdChunkScan::Problem& p, int num_sms) {
-  int best = 1;
-  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n)
-    if (cost(p, n) < cost(p, best)) best = n;
-  return best;
-}
 
 Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   if (machine.cuda_sm != 90) return why::kDevice;
@@ -71,101 +48,23 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int n = segments(p, machine.num_sms);
-  if (n == 1) return 0;
-  return static_cast<size_t>(units(p) * n * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
-}
-
-using Encode = decltype(&cuTensorMapEncodeTiled);
-
-// From the driver, so that libcuda need not be linked; null where the driver is too old.
-Encode tensor_map_encoder() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                       cudaEnableDefault, &result) != cudaSuccess ||
-      result != cudaDriverEntryPointSuccess)
-    return nullptr;
-  return reinterpret_cast<Encode>(function);
-}
-
-// Makes `map` copy boxes of 64 tokens by 64 elements of `view`: over (batch, seqlen, groups,
-// elements), or with `joined` over (batch, seqlen, groups * elements).
-bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
-  static const Encode encoder = tensor_map_encoder();
-  if (encoder == nullptr) return false;
-  const auto bytes = [&](int axis) {
-    // Of an axis with one element the stride is not used, but checked.
-    const int64_t stride = view.shape[axis] > 1 ? view.stride[axis] : 64;
-    return static_cast<cuuint64_t>(stride * size_of(view.dtype));
-  };
-  const auto size = [&](int axis) { return static_cast<cuuint64_t>(view.shape[axis]); };
-  cuuint64_t sizes[4] = {size(3), size(2), size(1), size(0)};
-  cuuint64_t strides[3] = {bytes(2), bytes(1), bytes(0)};
-  cuuint32_t box[4] = {64, 1, kChunk, 1}, steps[4] = {1, 1, 1, 1};
-  cuuint32_t rank = 4;
-  if (joined) {
-    rank = 3;
-    sizes[0] = size(3) * size(2), sizes[1] = size(1), sizes[2] = size(0);
-    strides[0] = bytes(1), strides[1] = bytes(0);
-    box[1] = box[2], box[2] = 1;
-  }
-  const CUtensorMapDataType type = view.dtype == DType::kF16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                                             : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  return encoder(&map, type, rank, const_cast<void*>(view.data), sizes, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-}
-
-template <int n>
-void copy_strides(const ConstTensorView& view, int64_t (&to)[n]) {
-  std::copy_n(view.stride.begin(), n, to);
-}
-
-HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p) {
-  HopperScan scan{};
-  scan.dt = args.dt.data;
-  scan.dt_is_f32 = p.dt_dtype == DType::kF32;
-  copy_strides(args.dt, scan.dt_stride);
-  scan.A = args.A.as<float>(), scan.A_stride = args.A.stride[0];
-  scan.D = args.D.as<float>();
-  scan.D_stride[0] = args.D.stride[0], scan.D_stride[1] = p.d_has_headdim ? args.D.stride[1] : 0;
-  scan.dt_bias = args.dt_bias.as<float>(), scan.dt_bias_stride = args.dt_bias.stride[0];
-  scan.y_data = args.y.data;
-  copy_strides(args.y, scan.y_stride);
-  scan.initial = args.initial_states.as<float>();
-  copy_strides(args.initial_states, scan.initial_stride);
-  scan.final = args.final_states.as<float>();
-  copy_strides(args.final_states, scan.final_stride);
-  scan.checkpoints = args.checkpoint_states.as<float>();
-  copy_strides(args.checkpoint_states, scan.checkpoint_stride);
-  scan.sequences = Sequences::of(args.cu_seqlens, p.batch, p.seqlen);
-  scan.checkpoint_tokens = args.checkpoint_tokens.as<int64_t>();
-  scan.checkpoint_token_stride = args.checkpoint_tokens.stride[0];
-  scan.ncheckpoints = p.ncheckpoints;
-  scan.dt_min = args.dt_min, scan.dt_max = args.dt_max;
-  scan.nheads = static_cast<int>(p.nheads), scan.headdim = static_cast<int>(p.headdim);
-  scan.dstate = static_cast<int>(p.dstate), scan.ngroups = static_cast<int>(p.ngroups);
-  scan.blocks_per_group = static_cast<int>(blocks_per_group(p));
-  scan.softplus = p.dt_softplus, scan.a_is_log = p.a_is_log;
-  return scan;
+  const int64_t states = exchanged_states(p, cut_parts(p, machine.num_sms));
+  return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  HopperScan scan = scan_of(args, p);
+  HopperScan scan = scan_of(args, p, cut_parts(p, this_machine().num_sms));
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))
     return Internal(std::string(kName) + ": the driver made no tensor map");
-  scan.segments = segments(p, this_machine().num_sms);
   scan.exchange = reinterpret_cast<float*>(launch.workspace.data());
   const auto launch_padded = padded(p.dstate) == 64    ? launch_hopper<64>
                              : padded(p.dstate) == 128 ? launch_hopper<128>
                                                        : launch_hopper<256>;
-  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, units(p), stream_of(launch)));
+  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, stream_of(launch)));
 }
 
 }  // namespace

@@ -74,6 +74,21 @@ __device__ __forceinline__ void load_tile(uint32_t to, const CUtensorMap* map,
       : "memory");
 }
 
+// Has the description of a tensor at hand before the first copy asks for it.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// `bytes` in a row, a multiple of 16, from an address that is one too.
+__device__ __forceinline__ void load_bytes(uint32_t to, const void* from, uint32_t bytes,
+                                           TransferBarrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
 __device__ __forceinline__ void store_tile(const CUtensorMap* map, uint32_t from, int c0, int c1,
                                            int c2) {
   asm volatile(

@@ -1,0 +1,167 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+
+#include "cuda/launch.h"
+#include "cuda/ssd_chunk_scan/hopper.h"
+
+// The host's half that Hopper's rows share: how many blocks, tensors as maps, arguments.
+namespace hiss::cuda::ssd {
+
+inline int64_t blocks_per_group(const SsdChunkScan::Problem& p) {
+  return ceil_div(p.nheads / p.ngroups * p.headdim, kBlockRows);
+}
+
+// Blocks of one segment.
+inline int64_t units(const SsdChunkScan::Problem& p) {
+  return p.nseq * p.ngroups * blocks_per_group(p);
+}
+
+// How the chunks of all units are spread over the processors.
+struct Cut {
+  int segments;  // of a unit, at most
+  int64_t part;  // chunks of a block, over all units; 0: units are cut into equal segments
+};
+
+// States that blocks hand on, of two warpgroups each.
+inline int64_t exchanged_states(const SsdChunkScan::Problem& p, const Cut& cut) {
+  if (cut.segments == 1) return 0;
+  if (cut.part == 0) return units(p) * cut.segments;
+  return 2 * ceil_div(units(p) * ceil_div(p.seqlen, kChunk), cut.part);
+}
+
+// What passes take beside a chunk of y, in its time; measured.
+struct Costs {
+  double state_chunk = 0.45;  // a chunk of which only the state is made
+  double begin = 2.5;         // a block's beginning
+  double hand_over = 2;       // from the first pass to the second
+  double state = 0.5;         // each state that is handed over
+  double parts = 3;           // units that change within a block
+  // Of two passes over segments of up to `length` chunks.
+  double of(int64_t length, int64_t segments) const {
+    return (1 + state_chunk) * static_cast<double>(length) + 2 * begin + hand_over +
+           state * static_cast<double>(segments);
+  }
+};
+
+// Cuts units into equal segments, as far as that only uses processors that would be idle. `least`:
+// what it costs.
+inline Cut cut_segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs,
+                        double* least) {
+  const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
+  const int64_t chunks = ceil_div(tokens, kChunk);
+  Cut best{1, 0};
+  *least = static_cast<double>(ceil_div(units(p), num_sms)) *
+           (static_cast<double>(chunks) + costs.begin);
+  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n) {
+    const double cost = costs.of(ceil_div(chunks, n), n);
+    if (cost < *least) *least = cost, best.segments = n;
+  }
+  return best;
+}
+
+// That, or equal parts for all processors wherever they cut a unit. Blocks of parts are at
+// different tokens at a time, so the second-level cache has to hold B and C of a group; and of
+// packed sequences only the device knows the lengths.
+inline Cut cut_parts(const SsdChunkScan::Problem& p, int num_sms) {
+  constexpr Costs kCosts;
+  constexpr int64_t kCached = int64_t{8} << 20;
+  double least = 0;
+  const Cut segments = cut_segments(p, num_sms, kCosts, &least);
+  const int64_t chunks = ceil_div(p.seqlen, kChunk), all = units(p) * chunks;
+  if (p.packed || all == 0 || 2 * p.seqlen * p.dstate * size_of(p.dtype) > kCached) return segments;
+  const int64_t part = ceil_div(all, num_sms);
+  // Units begin at multiples of this in a part.
+  const int64_t step = std::gcd(part, chunks);
+  const int64_t count = (part - step + chunks - 1) / part + 1;
+  if (count == 1 || count > kMaxSegments) return segments;
+  const double cost = kCosts.of(part, count) + kCosts.parts -
+                      kCosts.state_chunk * static_cast<double>(std::max<int64_t>(part - chunks, 0));
+  return cost < 0.97 * least ? Cut{static_cast<int>(count), part} : segments;
+}
+
+using Encode = decltype(&cuTensorMapEncodeTiled);
+
+// From the driver, so that libcuda need not be linked; null where the driver is too old.
+inline Encode tensor_map_encoder() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                       cudaEnableDefault, &result) != cudaSuccess ||
+      result != cudaDriverEntryPointSuccess)
+    return nullptr;
+  return reinterpret_cast<Encode>(function);
+}
+
+// Makes `map` copy boxes of 64 tokens by 128 bytes of `view`: over (batch, seqlen, groups,
+// elements), or with `joined` over (batch, seqlen, groups * elements).
+inline bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
+  static const Encode encoder = tensor_map_encoder();
+  if (encoder == nullptr) return false;
+  const auto bytes = [&](int axis) {
+    // Of an axis with one element the stride is not used, but checked.
+    const int64_t stride = view.shape[axis] > 1 ? view.stride[axis] : 64;
+    return static_cast<cuuint64_t>(stride * size_of(view.dtype));
+  };
+  const auto size = [&](int axis) { return static_cast<cuuint64_t>(view.shape[axis]); };
+  cuuint64_t sizes[4] = {size(3), size(2), size(1), size(0)};
+  cuuint64_t strides[3] = {bytes(2), bytes(1), bytes(0)};
+  cuuint32_t box[4] = {static_cast<cuuint32_t>(128 / size_of(view.dtype)), 1, kChunk, 1},
+             steps[4] = {1, 1, 1, 1};
+  cuuint32_t rank = 4;
+  if (joined) {
+    rank = 3;
+    sizes[0] = size(3) * size(2), sizes[1] = size(1), sizes[2] = size(0);
+    strides[0] = bytes(1), strides[1] = bytes(0);
+    box[1] = box[2], box[2] = 1;
+  }
+  const CUtensorMapDataType type = view.dtype == DType::kF32   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                   : view.dtype == DType::kF16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                               : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  return encoder(&map, type, rank, const_cast<void*>(view.data), sizes, strides, box, steps,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+template <int n>
+void copy_strides(const ConstTensorView& view, int64_t (&to)[n]) {
+  std::copy_n(view.stride.begin(), n, to);
+}
+
+inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p,
+                          const Cut& cut) {
+  HopperScan scan{};
+  scan.dt = args.dt.data;
+  scan.dt_is_f32 = p.dt_dtype == DType::kF32;
+  copy_strides(args.dt, scan.dt_stride);
+  scan.A = args.A.as<float>(), scan.A_stride = args.A.stride[0];
+  scan.D = args.D.as<float>();
+  scan.D_stride[0] = args.D.stride[0], scan.D_stride[1] = p.d_has_headdim ? args.D.stride[1] : 0;
+  scan.dt_bias = args.dt_bias.as<float>(), scan.dt_bias_stride = args.dt_bias.stride[0];
+  scan.y_data = args.y.data;
+  copy_strides(args.y, scan.y_stride);
+  scan.initial = args.initial_states.as<float>();
+  copy_strides(args.initial_states, scan.initial_stride);
+  scan.final = args.final_states.as<float>();
+  copy_strides(args.final_states, scan.final_stride);
+  scan.checkpoints = args.checkpoint_states.as<float>();
+  copy_strides(args.checkpoint_states, scan.checkpoint_stride);
+  scan.sequences = Sequences::of(args.cu_seqlens, p.batch, p.seqlen);
+  scan.checkpoint_tokens = args.checkpoint_tokens.as<int64_t>();
+  scan.checkpoint_token_stride = args.checkpoint_tokens.stride[0];
+  scan.ncheckpoints = p.ncheckpoints;
+  scan.dt_min = args.dt_min, scan.dt_max = args.dt_max;
+  scan.nheads = static_cast<int>(p.nheads), scan.headdim = static_cast<int>(p.headdim);
+  scan.dstate = static_cast<int>(p.dstate), scan.ngroups = static_cast<int>(p.ngroups);
+  scan.blocks_per_group = static_cast<int>(blocks_per_group(p));
+  scan.segments = cut.segments, scan.part = cut.part, scan.units = units(p);
+  scan.softplus = p.dt_softplus, scan.a_is_log = p.a_is_log;
+  return scan;
+}
+
+}  // namespace hiss::cuda::ssd
