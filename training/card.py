@@ -57,11 +57,16 @@ def curves(paths, out):
                                                                 "noisy 8 kHz, after bypass")):
     axes.plot([r["seconds"] for r in rows], [r[key] for r in rows], label=label, linewidth=1)
   axes.set(xlabel="training time in s, all runs", ylabel="SI-SDR in dB")
-  axes.legend(fontsize=7)
+  axes.legend(fontsize=7, loc="center right")
   axes.grid(alpha=0.3)
   figure.tight_layout()
   figure.savefig(out + ".png")
   return rows
+
+
+def segments(run):
+  last = run.get("last_segment", run["segment"])
+  return f"{run['segment']:g}" + (f", then {last:g}" if last != run["segment"] else "")
 
 
 def sources_table():
@@ -121,7 +126,7 @@ def main():
     text = f.read()
   runs = "\n".join(
       f"| {i} | {r['steps']} | {r['seconds']} | {r['audio_seconds'] / 3600:.1f} | {r['lr']:g} | "
-      f"{r['segment']:g} | {'run ' + str(i - 1) if r.get('init') else 'random'} |"
+      f"{segments(r)} | {'run ' + str(i - 1) if r.get('init') else 'random'} |"
       for i, r in enumerate(checkpoint["history"], 1))
   parts = {
       "NAME":
