@@ -22,11 +22,12 @@ if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache;
 ninja -C "$build" neon_test
 
 # A share a core. Left out is what other tests run on this computer itself: the references' own rows
-# and the loops for any computer.
+# and the loops for any computer; and the cases whose rows are 2^32 elements apart, for which the
+# emulator takes 8 GB.
 shares=$(nproc) runs=() bad=0
 for ((i = 0; i < shares; ++i)); do
   GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$i "$emulator" "$build/neon_test" --gtest_brief=1 \
-    --gtest_filter='-*_ref.*:*/baseline' >"$build/share-$i.log" 2>&1 &
+    --gtest_filter='-*_ref.*:*_neon_*far*:*/baseline' >"$build/share-$i.log" 2>&1 &
   runs+=($!)
 done
 for run in "${runs[@]}"; do wait "$run" || bad=1; done

@@ -30,7 +30,7 @@ while read -r package hash; do
     rm -rf "$to"
     mkdir -p "$to/download" "$to/source"
     printf '%s %s\n' "$package" "$hash" >"$to/requirement.txt"
-    python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+    python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python \
       --require-hashes --dest "$to/download" --requirement "$to/requirement.txt"
     tar -xzf "$to"/download/*.tar.gz -C "$to/source" --strip-components 3 --wildcards '*/vendor/llama.cpp'
     cmake -S "$to/source" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
