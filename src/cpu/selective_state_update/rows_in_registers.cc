@@ -160,13 +160,13 @@ void store_y(const Args& args, const Block& block, int64_t t, int64_t tokens, Sc
 }
 
 // All rows of the block through a chunk of tokens.
-template <bool kTied, bool kStream>
+template <bool kTied, Walk kWalk>
 void update_block(const Args& args, const Block& block, StateRows rows, int64_t tokens,
                   Scratch& scratch) {
   const int64_t dstate = args.B.shape[3];
   const auto update = [&]<int64_t kRows>(int64_t p) HWY_ATTR {
     if constexpr (!kTied) load_A(args, block, p, kRows, rows, scratch);
-    update_rows<kRows, kTied, kStream>(rows, p, tokens, dstate, scratch);
+    update_rows<kRows, kTied, kWalk>(rows, p, tokens, dstate, scratch);
   };
   int64_t p = 0;
   for (; p + kTileRows <= block.rows; p += kTileRows) update.template operator()<kTileRows>(p);
@@ -204,10 +204,12 @@ void run_block(const Args& args, const Block& block, bool tied, Scratch& scratch
     load_B_and_C(args, block, t, tokens, rows, scratch);
     step_sizes(args, block, tokens, tied, scratch);
     const auto update = [&]<bool kTied>() HWY_ATTR {
-      if (tokens == 1 && rows.snapshots == nullptr)
-        update_block<kTied, true>(args, block, rows, tokens, scratch);
+      if (tokens != 1 || rows.snapshots != nullptr)
+        update_block<kTied, Walk::kSeveralTokens>(args, block, rows, tokens, scratch);
+      else if (rows.from == rows.state && rows.from_row_stride == rows.row_stride)
+        update_block<kTied, Walk::kOneToken>(args, block, rows, tokens, scratch);
       else
-        update_block<kTied, false>(args, block, rows, tokens, scratch);
+        update_block<kTied, Walk::kOneTokenFromElsewhere>(args, block, rows, tokens, scratch);
     };
     if (tied)
       update.template operator()<true>();

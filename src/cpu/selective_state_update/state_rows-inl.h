@@ -44,6 +44,10 @@ struct StateRows {
   int64_t B_token_stride = 0, C_token_stride = 0;
 };
 
+// How a chunk is gone through. One token from where it goes back to is told apart from one that
+// begins elsewhere: through one pointer loads and stores overlap better, by an eighth of the time.
+enum class Walk { kSeveralTokens, kOneToken, kOneTokenFromElsewhere };
+
 // Where a tile begins: row p of the block, element n of dstate.
 struct Corner {
   int64_t p, n;
@@ -139,7 +143,7 @@ HWY_INLINE StateVec step(StateVec h, StateVec decay, StateVec delta_x, StateVec 
 // `sums`. Every kTileVectors begin a sum of their own, so that one need not wait for the other, and
 // because update_tile does so too. No snapshots. kPartial: one vector, of which `lanes` lanes
 // exist.
-template <int64_t kRows, int64_t kVectors, bool kTied, bool kPartial>
+template <int64_t kRows, int64_t kVectors, bool kTied, Walk kWalk, bool kPartial>
 HWY_INLINE void stream_tile(const StateRows& rows, Corner at, int64_t lanes,
                             const state_update::Scratch& scratch, StateVec* sums) {
   const StateTag d;
@@ -152,7 +156,9 @@ HWY_INLINE void stream_tile(const StateRows& rows, Corner at, int64_t lanes,
   const StateVec head_decay = hn::Set(d, kTied ? scratch.decay[0] : 0.0f);
   for (int64_t r = 0; r < kRows; ++r) {
     float* state = rows.state + (at.p + r) * rows.row_stride + at.n;
-    const float* from = rows.from + (at.p + r) * rows.from_row_stride + at.n;
+    const float* from = state;
+    if constexpr (kWalk == Walk::kOneTokenFromElsewhere)
+      from = rows.from + (at.p + r) * rows.from_row_stride + at.n;
     const StateVec delta_x = hn::Set(d, scratch.delta_x[0][at.p + r]);
     StateVec sum[kSums];
     for (int64_t v = 0; v < kVectors; ++v) {
@@ -234,14 +240,14 @@ HWY_INLINE void for_each_tile(int64_t dstate, Body&& body) {
 
 // kRows whole rows from p on; y of these rows and all tokens to scratch.y, whose next rows it may
 // overwrite. dstate > 0.
-template <int64_t kRows, bool kTied, bool kStream>
+template <int64_t kRows, bool kTied, Walk kWalk>
 HWY_INLINE void update_rows(const StateRows& rows, int64_t p, int64_t tokens, int64_t dstate,
                             state_update::Scratch& scratch) {
   const StateTag d;
   StateVec sums[state_update::kTileRows] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  if constexpr (kStream) {
+  if constexpr (kWalk != Walk::kSeveralTokens) {
     const auto stream = [&]<int64_t kVectors, bool kPartial>(int64_t n, int64_t lanes) HWY_ATTR {
-      stream_tile<kRows, kVectors, kTied, kPartial>(rows, {p, n}, lanes, scratch, sums);
+      stream_tile<kRows, kVectors, kTied, kWalk, kPartial>(rows, {p, n}, lanes, scratch, sums);
     };
     for_each_tile<kTied ? kStreamVectors : kTileVectors>(dstate, stream);
     store_sums(sums, scratch.y[0] + p);
