@@ -81,7 +81,7 @@ def targets(rows, network):
         return f"{rows.pair(conv, case)}, {speed:.1f} GB/s on one thread"
 
     decode = rows.cases(update)
-    mamba_1 = [c for c in decode if "mamba_130m" in c or "falcon_mamba" in c]
+    mamba_1 = [c for c in decode if c.startswith(("mamba_", "falcon_mamba"))]
     mamba_2 = [c for c in decode if c not in mamba_1]
     eager = [r["ratio"] for way in ("slow_path", "stepwise") for r in rows.rows
              if r["operator"] == "re_use" and way in (r["peer"] or "")]
@@ -160,6 +160,8 @@ def table(heads, lines):
 
 
 def main():
+    if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__.strip())
     cpu, re_use = (json.loads(pathlib.Path(path).read_text()) for path in sys.argv[1:3])
     rows, network = Rows(cpu["rows"]), re_use["rows"]
     made = {
