@@ -22,6 +22,7 @@ struct Spec {
   DType dtype = DType::kF32, dt_dtype = DType::kF32, state_dtype = DType::kF32;
   Precision precision = Precision::kStandard;
   Place place = Place::kDense, bc_place = Place::kDense, state_place = Place::kDense;
+  Place initial_place = Place::kDense;
   Fill dt = uniform(-5, 1), A = uniform(-8, -0.05);
   bool tied = true, z = true, D = true, dt_bias = true, softplus = true, a_is_log = false;
   bool snapshots = true, initial_states = false;
@@ -51,7 +52,7 @@ struct Spec {
     if (!slots.empty()) a.state_indices = set.indices(DType::kI32, slots);
     if (initial_states)
       a.initial_states =
-          set.input(state_dtype, {batch, nheads, headdim, dstate}, normal(), state_place);
+          set.input(state_dtype, {batch, nheads, headdim, dstate}, normal(), initial_place);
     if (snapshots)
       a.snapshots = set.output(state_dtype, {batch, ntokens, nheads, headdim, dstate}, state_place);
     a.y = set.output(dtype, tokens, place);
@@ -151,8 +152,15 @@ std::vector<Case<SelectiveStateUpdate>> cases<SelectiveStateUpdate>() {
   list.with("initial_states_padding", [](Spec& c) {
     c.initial_states = true, c.slots = {-1, 3, 0};
   });
-  list.with("initial_states_wide_row",
-            [](Spec& c) { c.initial_states = true, c.state_place = Place::kWideRow; });
+  list.with("initial_states_wide_row", [](Spec& c) {
+    c.initial_states = true, c.state_place = c.initial_place = Place::kWideRow;
+  });
+  // Rows that lie apart otherwise than those of the slots.
+  list.with("initial_states_of_another_view",
+            [](Spec& c) { c.initial_states = true, c.initial_place = Place::kWideRow; });
+  list.with("initial_states_of_another_view_stream", [&](Spec& c) {
+    stream(c, 97), c.initial_states = true, c.initial_place = Place::kWideRow;
+  });
   list.with("no_options", [](Spec& c) {
     c.z = c.D = c.dt_bias = c.softplus = c.snapshots = false, c.dt = uniform(0, 1);
   });
