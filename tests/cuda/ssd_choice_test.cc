@@ -10,16 +10,10 @@
 #include <vector>
 
 #include "hiss/ops/ssd_chunk_scan.h"
+#include "support/hopper.h"
 namespace hiss {
 namespace {
 constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulators";
-Machine hopper() {
-  Machine machine;
-  machine.cuda_sm = 90;
-  machine.num_sms = 132;
-  machine.shared_bytes_per_sm = 228 << 10;
-  return machine;
-}
 SsdChunkScan::Problem problem(int64_t nheads = 80, int64_t headdim = 64, int64_t dstate = 128,
                               int64_t ngroups = 1, int64_t seqlen = 2048) {
   return {.seqlen = seqlen,

@@ -9,19 +9,12 @@
 #include <string_view>
 
 #include "hiss/ops/ssd_chunk_scan.h"
+#include "support/hopper.h"
 
 namespace hiss {
 namespace {
 
 constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.two_halves";
-
-Machine hopper() {
-  Machine machine;
-  machine.cuda_sm = 90;
-  machine.num_sms = 132;
-  machine.shared_bytes_per_sm = 228 << 10;
-  return machine;
-}
 
 SsdChunkScan::Problem problem(int64_t nheads = 48, int64_t headdim = 64, int64_t seqlen = 512) {
   return {.seqlen = seqlen, .nheads = nheads, .headdim = headdim, .device = Device::kCuda};

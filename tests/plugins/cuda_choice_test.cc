@@ -10,6 +10,8 @@
 #include <array>
 
 #include "ggml/node.h"
+#include "plugins/dense_tensor.h"
+#include "support/hopper.h"
 
 namespace hiss::ggml {
 namespace {
@@ -22,25 +24,6 @@ Host host() {
   return h;
 }
 
-Machine hopper() {
-  Machine machine;
-  machine.cuda_sm = 90;
-  machine.num_sms = 132;
-  machine.shared_bytes_per_sm = 228 << 10;
-  return machine;
-}
-
-Tensor tensor(std::array<int64_t, 4> ne, int type = kTypeF32) {
-  Tensor t{};
-  t.type = type;
-  size_t bytes = 4;
-  for (size_t i = 0; i < 4; ++i) {
-    t.ne[i] = ne[i], t.nb[i] = bytes;
-    bytes *= static_cast<size_t>(ne[i]);
-  }
-  return t;
-}
-
 struct ScanShape {
   int64_t dstate = 128, headdim = 64, nheads = 48, ngroups = 1, tokens = 512, sequences = 1;
   bool scalar_decay = true;
@@ -50,14 +33,14 @@ struct ScanShape {
 // A node without data, as ggml shows it to a device that it asks.
 struct ScanNode {
   explicit ScanNode(const ScanShape& s)
-      : sources{tensor({s.dstate, s.headdim, s.nheads, s.sequences + 2}),
-                tensor({s.headdim, s.nheads, s.tokens, s.sequences}),
-                tensor({s.nheads, s.tokens, s.sequences, 1}),
-                tensor({s.scalar_decay ? 1 : s.dstate, s.nheads, 1, 1}),
-                tensor({s.dstate, s.ngroups, s.tokens, s.sequences}),
-                tensor({s.dstate, s.ngroups, s.tokens, s.sequences}),
-                tensor({s.sequences, 1, 1, 1}, kTypeI32)},
-        node(tensor(
+      : sources{dense_tensor({s.dstate, s.headdim, s.nheads, s.sequences + 2}),
+                dense_tensor({s.headdim, s.nheads, s.tokens, s.sequences}),
+                dense_tensor({s.nheads, s.tokens, s.sequences, 1}),
+                dense_tensor({s.scalar_decay ? 1 : s.dstate, s.nheads, 1, 1}),
+                dense_tensor({s.dstate, s.ngroups, s.tokens, s.sequences}),
+                dense_tensor({s.dstate, s.ngroups, s.tokens, s.sequences}),
+                dense_tensor({s.sequences, 1, 1, 1}, kTypeI32)},
+        node(dense_tensor(
             {s.headdim * s.nheads * s.sequences * (s.tokens + s.dstate * s.slots), 1, 1, 1})) {
     node.op = kScan;
     node.op_params[0] = s.slots;
@@ -72,9 +55,9 @@ struct ScanNode {
 
 struct ConvNode {
   ConvNode(int64_t width, int64_t channels, int64_t tokens)
-      : x(tensor({width - 1 + tokens, channels, 1, 1})),
-        weight(tensor({width, channels, 1, 1})),
-        node(tensor({channels, tokens, 1, 1})) {
+      : x(dense_tensor({width - 1 + tokens, channels, 1, 1})),
+        weight(dense_tensor({width, channels, 1, 1})),
+        node(dense_tensor({channels, tokens, 1, 1})) {
     node.op = kConv;
     node.src[0] = &x, node.src[1] = &weight;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ggml/backend_abi.h"
+#include "plugins/dense_tensor.h"
 
 namespace hiss::ggml {
 namespace {
@@ -52,17 +53,6 @@ Layout backend_of(Device* device) {
   return backend;
 }
 
-Tensor tensor(std::array<int64_t, 4> ne, int type = kTypeF32) {
-  Tensor t{};
-  t.type = type;
-  size_t bytes = 4;
-  for (size_t i = 0; i < 4; ++i) {
-    t.ne[i] = ne[i], t.nb[i] = bytes;
-    bytes *= static_cast<size_t>(ne[i]);
-  }
-  return t;
-}
-
 class CudaHook : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -72,10 +62,11 @@ class CudaHook : public testing::TestWithParam<bool> {
     host.async_copies_2d = GetParam();
     host.graph_n_nodes = graph_n_nodes, host.graph_node = graph_node;
     host.graph_view = graph_view;
-    sources = {tensor({64, 32, 24, 3}),       tensor({32, 24, 5, 1}), tensor({24, 5, 1, 1}),
-               tensor({1, 24, 1, 1}),         tensor({64, 1, 5, 1}),  tensor({64, 1, 5, 1}),
-               tensor({1, 1, 1, 1}, kTypeI32)};
-    scan = tensor({32 * 24 * (5 + 64), 1, 1, 1});
+    sources = {dense_tensor({64, 32, 24, 3}),       dense_tensor({32, 24, 5, 1}),
+               dense_tensor({24, 5, 1, 1}),         dense_tensor({1, 24, 1, 1}),
+               dense_tensor({64, 1, 5, 1}),         dense_tensor({64, 1, 5, 1}),
+               dense_tensor({1, 1, 1, 1}, kTypeI32)};
+    scan = dense_tensor({32 * 24 * (5 + 64), 1, 1, 1});
     scan.op = kScan;
     for (size_t i = 0; i < sources.size(); ++i) scan.src[i] = &sources[i];
     other.op = kOther;
