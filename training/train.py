@@ -30,6 +30,11 @@ def main():
   parser.add_argument("--out", required=True)
   parser.add_argument("--seconds", type=float, default=560, help="wall clock of the whole script")
   parser.add_argument("--lr", type=float, default=2e-3)
+  parser.add_argument("--decay-from",
+                      type=float,
+                      default=0.0,
+                      help="where on the cosine decay (0 to 1) the run begins")
+  parser.add_argument("--decay-to", type=float, default=1.0, help="where it ends")
   parser.add_argument("--batch", type=float, default=1.0, help="multiplies the audio per step")
   parser.add_argument("--segment", type=float, default=2.0, help="seconds per item")
   parser.add_argument("--last-segment", type=float, default=4.0, help="the same, late in the run")

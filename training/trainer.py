@@ -25,7 +25,7 @@ GRAD_CLIP = 10.0
 EMA_DECAY = 0.999
 WARM_UP = 300
 CHECK_SECONDS = 100
-LAST_PART = 0.6  # share of the run after which the segments have --last-segment seconds
+LAST_PART = 0.5  # of the rate's way down, after which the segments have --last-segment seconds
 DTYPE = torch.bfloat16  # of the convolution blocks
 START = time.time()
 
@@ -207,7 +207,8 @@ class Trainer:
     next_check, total, terms_seen, todo, done = CHECK_SECONDS, 0, 0, [], 0.0
     following = self.mixed(self.args.segment)
     while time.time() < deadline:
-      done = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
+      share = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
+      done = self.args.decay_from + (self.args.decay_to - self.args.decay_from) * share
       lr = self.set_rate(done)
       fresh = not todo
       if fresh:
