@@ -3,7 +3,7 @@
 """Writes a training checkpoint as safetensors (float32) with the configuration hiss reads in the
 metadata.
 
-  export.py final.pt OUT.safetensors [--weights ema] [--limit-db 40]
+  export.py final.pt OUT.safetensors [--weights ema]
 """
 import argparse
 import hashlib
@@ -59,11 +59,8 @@ def main():
   parser.add_argument("checkpoint")
   parser.add_argument("out")
   parser.add_argument("--weights", default="ema", choices=("ema", "raw"))
-  parser.add_argument("--limit-db", type=float, help="the most the bypass lets be taken away")
   args = parser.parse_args()
   checkpoint = torch.load(args.checkpoint, map_location="cpu")
-  if args.limit_db is not None:
-    checkpoint["bypass"] = dict(checkpoint["bypass"], limit_db=args.limit_db)
   tensors = checkpoint[args.weights]
   write_safetensors(args.out, tensors, metadata(checkpoint, args.weights))
   with open(args.out, "rb") as f:

@@ -77,15 +77,13 @@ def bypass(noisy, clean, rule):
   noisy, clean: consistent spectra. g falls from 1 to 0 while the local ratio of removed to input
   power
   rises from rule["low_db"] to rule["high_db"]; both powers are means over a box of bins and frames.
-  Where the rule has a limit_db, g stays above that attenuation.
   """
   removed = noisy - clean
   power = lambda s: s.real.square() + s.imag.square()
   ratio = (box(power(removed), rule["bins"], rule["frames"]) +
            1e-12) / (box(power(noisy), rule["bins"], rule["frames"]) + 1e-12)
-  least = 10**(-rule["limit_db"] / 20) if "limit_db" in rule else 0.0
   gain = ((rule["high_db"] - 10 * torch.log10(ratio)) / (rule["high_db"] - rule["low_db"])).clamp(
-      least, 1)
+      0, 1)
   return clean + gain * removed
 
 

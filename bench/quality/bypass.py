@@ -39,9 +39,8 @@ def apply(noisy, clean, rate, rule):
   y, s = stft(noisy, n_fft, hop), stft(clean, n_fft, hop)
   power = lambda v: v.real**2 + v.imag**2
   scale = 1e-12 * power(y).max()
-  least = 10**(-rule["limit_db"] / 20) if "limit_db" in rule else 0.0
   ratio = (box(power(y - s), rule["bins"], rule["frames"]) +
            scale) / (box(power(y), rule["bins"], rule["frames"]) + scale)
   gain = np.clip((rule["high_db"] - 10 * np.log10(np.maximum(ratio, 1e-30))) /
-                 (rule["high_db"] - rule["low_db"]), least, 1)
+                 (rule["high_db"] - rule["low_db"]), 0, 1)
   return istft(s + gain * (y - s), n_fft, hop, len(noisy))

@@ -48,7 +48,6 @@ void bypass_gain(const BypassRule& rule, int64_t frames, int64_t bins, const flo
                  const float* input, float* gain) {
   const std::vector<double> removed_sums = box_sums(rule, frames, bins, removed);
   const std::vector<double> input_sums = box_sums(rule, frames, bins, input);
-  const double least = std::pow(10.0, -rule.limit_db / 20);
   for (int64_t t = 0; t < frames; ++t) {
     for (int64_t f = 0; f < bins; ++f) {
       const int64_t i = t * bins + f;
@@ -58,7 +57,7 @@ void bypass_gain(const BypassRule& rule, int64_t frames, int64_t bins, const flo
       const double r =
           (std::max(removed_sums[i], 0.0) + floor) / (std::max(input_sums[i], 0.0) + floor);
       const double g = (rule.high_db - 10 * std::log10(r)) / (rule.high_db - rule.low_db);
-      gain[i] = static_cast<float>(std::clamp(g, least, 1.0));
+      gain[i] = static_cast<float>(std::clamp(g, 0.0, 1.0));
     }
   }
 }

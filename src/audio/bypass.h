@@ -5,7 +5,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <limits>
 
 #include "audio/stft.h"
 #include "hiss/executor.h"
@@ -14,18 +13,16 @@ namespace hiss::audio {
 
 // Where a network changed almost nothing, its small errors are all it adds. This rule gives such
 // places of the spectrum back as they came in. A model asks for it in its metadata (`bypass`), and
-// is trained with it; without the key nothing is done. A limit_db keeps that little of everything:
-// pauses then have the sound of the room instead of none.
+// is trained with it; without the key nothing is done.
 //
 // With D the spectrum of what the network removed and Y that of its input,
 //
 //   r = box(|D|^2) / box(|Y|^2)             box: mean over 2 bins + 1 by 2 frames + 1 cells
-//   g = clamp( (high_db - 10 log10 r) / (high_db - low_db), 10^(-limit_db / 20), 1 )
+//   g = clamp( (high_db - 10 log10 r) / (high_db - low_db), 0, 1 )
 //   output = network's output + inverse transform of g D
 struct BypassRule {
-  double low_db = -20, high_db = -14;                         // all given back, nothing given back
-  int64_t bins = 3, frames = 3;                               // half sides of the box
-  double limit_db = std::numeric_limits<double>::infinity();  // the most that is taken away
+  double low_db = -20, high_db = -14;  // all given back, nothing given back
+  int64_t bins = 3, frames = 3;        // half sides of the box
 };
 
 // noisy [samples] is what the network was fed, clean [samples] its output, changed in place.

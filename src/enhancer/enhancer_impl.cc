@@ -87,8 +87,8 @@ class Window {
     HISS_RETURN_IF_ERROR(
         stft_.synthesise(batch, n, log_magnitude_.data(), phase_.data(), samples, executor_));
     for (int64_t b = 0; rule && b < batch; ++b) {
-      audio::bypass({rule->low_db, rule->high_db, rule->bins, rule->frames, rule->limit_db}, stft_,
-                    n, noisy_.data() + b * n, samples + b * n, executor_);
+      audio::bypass({rule->low_db, rule->high_db, rule->bins, rule->frames}, stft_, n,
+                    noisy_.data() + b * n, samples + b * n, executor_);
     }
     for (int64_t b = 0; level && b < batch; ++b) {
       audio::scale(std::span(samples + b * n, n), 1 / gain[b]);

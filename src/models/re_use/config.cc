@@ -103,14 +103,13 @@ Result<ReUseBypass> parse_bypass(const std::string& text) {
   const Result<Json> root = io::parse_json(text);
   if (!root || !root->is_object())
     return InvalidArgument("model configuration: bypass: got " + io::printable(text) +
-                           ", want a JSON object with low_db, high_db, bins, frames, limit_db");
+                           ", want a JSON object with low_db, high_db, bins, frames");
   ReUseBypass rule{.low_db = NAN, .high_db = NAN};
   Reader reader(*root);
   reader.optional_number("bypass", "low_db", -200, 200, rule.low_db);
   reader.optional_number("bypass", "high_db", -200, 200, rule.high_db);
   reader.integer("bypass", "bins", 0, 1024, rule.bins);
   reader.integer("bypass", "frames", 0, 1024, rule.frames);
-  reader.optional_number("bypass", "limit_db", 0, 200, rule.limit_db);
   if (!reader.status().ok()) return reader.status();
   if (!(rule.low_db < rule.high_db))
     return InvalidArgument("model configuration: bypass: got " + io::printable(text) +

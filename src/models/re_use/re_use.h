@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,7 +20,6 @@ namespace hiss::models {
 struct ReUseBypass {
   double low_db = 0, high_db = 0;
   int64_t bins = 0, frames = 0;
-  double limit_db = std::numeric_limits<double>::infinity();
 };
 
 // The shape of a RE-USE-layout network and its front end (config.json: model_cfg, stft_cfg).
