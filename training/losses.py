@@ -17,7 +17,7 @@ WEIGHTS = {
     "disturbance": 0.3,
     "envelope": 0.5
 }
-OVER_SUPPRESSION = 1.0  # what the error of a magnitude that came out too small counts in addition
+OVER_SUPPRESSION = 1.5  # what the error of a magnitude that came out too small counts in addition
 MAX_LOG_MAG = 11.0
 _envelopes = {}
 

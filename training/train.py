@@ -11,6 +11,7 @@ and checkpoints
 (latest.pt every minute, final.pt): raw and averaged weights, config and what was run.
 """
 import argparse
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
@@ -45,14 +46,16 @@ def main():
                       action="store_true",
                       help="checks, times and profiles instead of training")
   args = parser.parse_args()
-  kernels.build()
-  say("kernels built; torch", torch.__version__, torch.cuda.get_device_name())
-  smoke.check_kernels()
+  with ThreadPoolExecutor(1) as background:  # decoding takes as long as compiling
+    loading = background.submit(data.load_banks, args.data, "cuda")
+    kernels.build()
+    say("kernels built; torch", torch.__version__, torch.cuda.get_device_name())
+    smoke.check_kernels()
+    banks, noise = loading.result()
   torch.backends.cuda.matmul.allow_tf32 = True
   torch.backends.cudnn.allow_tf32 = True
   torch.backends.cudnn.benchmark = True
   torch.manual_seed(args.seed)
-  banks, noise = data.load_banks(args.data, "cuda")
   say({
       r: round(len(b.flat) / r / 60, 1) for r, b in banks.items()
   }, "min speech", round(len(noise.flat) / 48000 / 60, 1), "min noise")

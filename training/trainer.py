@@ -18,7 +18,7 @@ import perceptual
 
 # the level the network works at: log1p then resolves 50 to 60 dB below speech
 INPUT_RMS_DBFS = 15.0
-BYPASS = {"low_db": -20.0, "high_db": -14.0, "bins": 3, "frames": 3}
+BYPASS = {"low_db": -26.0, "high_db": -20.0, "bins": 3, "frames": 3}
 BATCH_SECONDS = {8000: 32.0, 16000: 16.0, 24000: 10.0, 48000: 6.0}  # audio per step
 PROBABILITY = {8000: 0.12, 16000: 0.58, 24000: 0.07, 48000: 0.23}
 GRAD_CLIP = 10.0
