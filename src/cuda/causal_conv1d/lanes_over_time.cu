@@ -64,16 +64,20 @@ Status launch_joined(const Conv& conv, int64_t pieces, cudaStream_t stream) {
   const auto launch = [&]<int kVectors, int kWidth, bool kReverse, bool kGeneral>() {
     const dim3 blocks(static_cast<unsigned>(ceil_div(vectors, kThreads * kVectors)),
                       static_cast<unsigned>(pieces));
-    conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, kThreads>
-        <<<blocks, kThreads, 0, stream>>>(conv, rows);
+    start_overlapped(conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, kThreads>, blocks,
+                     kThreads, 0, stream, conv, rows);
   };
   with_options(conv, [&]<int kWidth, bool kReverse, bool kPacked>() {
-    if (kPacked || conv.initial != nullptr)
-      launch.template operator()<2, kWidth, kReverse, true>();
-    else if (vectors * pieces * kWidest<T> < kMany)
-      launch.template operator()<1, kWidth, kReverse, false>();
+    const auto with = [&]<int kVectors>() {
+      if (kPacked || conv.initial != nullptr)
+        launch.template operator()<kVectors, kWidth, kReverse, true>();
+      else
+        launch.template operator()<kVectors, kWidth, kReverse, false>();
+    };
+    if (vectors * pieces * kWidest<T> < kMany)
+      with.template operator()<1>();
     else
-      launch.template operator()<kSeveral, kWidth, kReverse, false>();
+      with.template operator()<kSeveral>();
   });
   return launched(kName);
 }
@@ -106,7 +110,9 @@ template <class T>
 int64_t pieces_of(const CausalConv1d::Args& args) {
   constexpr int64_t kMostPieces = 65535;  // of a grid's second axis
   const auto [batch, length, dim] = std::array{args.x.shape[0], args.x.shape[1], args.x.shape[2]};
-  if (length >= JoinedRows::kMost || dim >= JoinedRows::kMost || !dense_filter(args)) return 0;
+  if (length >= JoinedRows::kMost || dim >= JoinedRows::kMost ||
+      args.cu_seqlens.shape[0] >= JoinedRows::kMost || !dense_filter(args))
+    return 0;
   const auto in_pieces = [&](const ConstTensorView& view) {
     return (dim == 1 || view.stride[2] == length) && dim * length % kWidest<T> == 0 &&
            reinterpret_cast<uintptr_t>(view.data) % 16 == 0 &&
