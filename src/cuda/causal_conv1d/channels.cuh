@@ -33,15 +33,15 @@ class Channels {
   struct Inputs {
     float row[kHistory][kVector];
   };
-  __device__ __forceinline__ void load_earlier(const Conv& conv, int64_t s, int next,
-                                               Inputs& inputs) const {
+  __device__ __forceinline__ static void load_earlier(const Conv& conv, int64_t channel, int64_t s,
+                                                      int next, Inputs& inputs) {
 #pragma unroll
     for (int j = 0; j < kHistory; ++j) {
 #pragma unroll
       for (int v = 0; v < kVector; ++v) inputs.row[j][v] = 0.0f;
       if (next + j >= kHistory || conv.initial == nullptr) continue;
       const float* from = conv.initial + s * conv.initial_stride[0] +
-                          (next + j) * conv.initial_stride[1] + channel_ * conv.initial_stride[2];
+                          (next + j) * conv.initial_stride[1] + channel * conv.initial_stride[2];
       if (conv.dense_states) {
         load_pack(from, inputs.row[j]);
       } else {

@@ -118,23 +118,23 @@ __device__ float input_at(const Conv& conv, const Span& span, int64_t i, int64_t
       conv.x)[span.row * conv.x_stride[0] + token * conv.x_stride[1] + channel * conv.x_stride[2]]);
 }
 
-// Whether tiles of 2^tile_bits tokens have written the final state of a sequence: its last tile
+// Whether tiles of so many tokens have written the final state of a sequence: its last tile
 // has, unless it lies where other tiles read the initial one.
-__device__ inline bool tiles_wrote_final(const Conv& conv, const Span& span, int tile_bits) {
+__device__ inline bool tiles_wrote_final(const Conv& conv, const Span& span, int64_t tile) {
   if (span.begin == span.end) return false;
   if (!conv.in_place) return true;
   const auto tile_of = [&](int64_t token) {
-    return (conv.reverse ? conv.seqlen - 1 - token : token) >> tile_bits;
+    return (conv.reverse ? conv.seqlen - 1 - token : token) / tile;
   };
   return tile_of(span.begin) == tile_of(span.end - 1);
 }
 
-constexpr int kNoTiles = -1;
+constexpr int64_t kNoTiles = -1;
 
 // final_state, a launch of its own: every read of initial_state is over, which may be its memory.
 // Row j comes from row j or a later one. A block has blockDim.x channels of `group` sequences.
 template <class T>
-__global__ void store_final_state(const __grid_constant__ Conv conv, int64_t group, int tile_bits) {
+__global__ void store_final_state(const __grid_constant__ Conv conv, int64_t group, int64_t tile) {
   wait_for_kernels_before();
   let_next_kernel_start();
   const auto pieces = static_cast<unsigned>(ceil_div(conv.dim, blockDim.x));
@@ -143,7 +143,7 @@ __global__ void store_final_state(const __grid_constant__ Conv conv, int64_t gro
   if (channel >= conv.dim) return;
   for (int64_t s = first; s < min(first + group, conv.sequences.nseq); ++s) {
     const Span span = conv.sequences.at(s);
-    if (tile_bits != kNoTiles && tiles_wrote_final(conv, span, tile_bits)) continue;
+    if (tile != kNoTiles && tiles_wrote_final(conv, span, tile)) continue;
     float* to = conv.final + s * conv.final_stride[0] + channel * conv.final_stride[2];
     for (int64_t j = 0; j < history; ++j)
       to[j * conv.final_stride[1]] =
@@ -154,13 +154,13 @@ __global__ void store_final_state(const __grid_constant__ Conv conv, int64_t gro
 // Of those sequences whose final state tiles of a launch before have not written, if any did.
 template <class T>
 Status launch_final_state(std::string_view kernel, const Conv& conv, cudaStream_t stream,
-                          int tile_bits = kNoTiles) {
+                          int64_t tile = kNoTiles) {
   constexpr int64_t kThreads = 256, kEnough = 2048;  // blocks
   const int64_t pieces = ceil_div(conv.dim, kThreads), nseq = conv.sequences.nseq;
   if (conv.final == nullptr || nseq * pieces == 0 || conv.width == 1) return {};
   const int64_t group = ceil_div(nseq * pieces, kEnough);
   start_overlapped(store_final_state<T>, static_cast<unsigned>(ceil_div(nseq, group) * pieces),
-                   kThreads, 0, stream, conv, group, tile_bits);
+                   kThreads, 0, stream, conv, group, tile);
   return launched(kernel);
 }
 

@@ -11,7 +11,6 @@
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order, whatever the tile.
 
 #include <algorithm>
-#include <bit>
 
 #include "cuda/causal_conv1d/channels.cuh"
 #include "cuda/causal_conv1d/sequence_table.cuh"
@@ -26,16 +25,19 @@ struct Cut {
   Divider by_group;  // blocks side by side over the channels
   Divider by_tile;   // tiles of a row
   int lane_bits;     // a block has 2^lane_bits vectors of a token
+  int steps;         // a tile has this times F::kTokens tokens
 };
 
 // What a thread has, and how many blocks of how many threads share a multiprocessor.
-template <class Element, int kChannels, int kTileTokens, int kBlockThreads, int kLeastBlocks>
+// kWalk: a tile may have several steps, the inputs of the next on their way.
+template <class Element, int kChannels, int kStepTokens, int kBlockThreads, int kLeastBlocks,
+          bool kWalk>
 struct Form {
   using T = Element;
-  static constexpr int kVector = kChannels, kTokens = kTileTokens, kThreads = kBlockThreads,
+  static constexpr int kVector = kChannels, kTokens = kStepTokens, kThreads = kBlockThreads,
                        kBlocks = kLeastBlocks;
-  static constexpr int kTileBits = std::bit_width(unsigned{kTokens}) - 1;
-  static_assert(kTokens == 1 << kTileBits && kTokens <= 32);
+  static constexpr bool kWalks = kWalk;
+  static_assert(32 % kTokens == 0);
 };
 constexpr int kLeastLaneBits = 3;
 
@@ -50,7 +52,7 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocks)
   using Thread = Channels<T, F::kVector, kWidth>;
   using Vector = typename Thread::Vector;
   constexpr int kHistory = kWidth - 1, kTokens = F::kTokens;
-  constexpr bool kSequences = kRows == Rows::kSequences;
+  constexpr bool kSequences = kRows == Rows::kSequences, kWalks = F::kWalks && !kSequences;
   wait_for_kernels_before();
   let_next_kernel_start();
   int64_t group, tile;
@@ -62,22 +64,33 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocks)
   const int64_t channel = ((group << cut.lane_bits) + lane) * F::kVector;
   const bool outside = row >= conv.batch || channel >= conv.dim;
   // Places count in the order of consumption.
-  const int64_t place = tile * kTokens;
+  const int tile_tokens = kWalks ? cut.steps * kTokens : kTokens;
+  const int64_t place = tile * tile_tokens;
   const int count =
-      outside ? 0 : static_cast<int>(min(int64_t{kTokens}, max(conv.seqlen - place, int64_t{0})));
+      outside ? 0
+              : static_cast<int>(max(min(int64_t{tile_tokens}, conv.seqlen - place), int64_t{0}));
   const int64_t token = conv.reverse ? conv.seqlen - 1 - place : place;
   const int64_t x_step = conv.reverse ? -conv.x_stride[1] : conv.x_stride[1];
   const int64_t y_step = conv.reverse ? -conv.y_stride[1] : conv.y_stride[1];
 
-  Vector before[kHistory], now[kTokens];
+  typename Thread::Inputs earlier;
+  if (kRows == Rows::kStates && place == 0 && !outside) {
+    Thread::load_earlier(conv, channel, row, 0, earlier);
+    if (conv.final != nullptr)
+      store_final<T, F::kVector, kWidth>(conv, {row, row, 0, conv.seqlen}, channel);
+  }
+  Vector before[kHistory], now[kTokens], next[kWalks ? kTokens : 1];
   const T* x = static_cast<const T*>(conv.x) + row * conv.x_stride[0] + token * conv.x_stride[1] +
                channel - kHistory * x_step;
 #pragma unroll
   for (int j = 0; j < kHistory; ++j, x += x_step)
     before[j] = count > 0 && place + j >= kHistory ? Vector::at(x) : Vector{};
+  const auto load = [&](auto& to, int left) {
 #pragma unroll
-  for (int j = 0; j < kTokens; ++j, x += x_step)
-    if (j < count) now[j] = Vector::at(x);
+    for (int j = 0; j < kTokens; ++j, x += x_step)
+      if (j < left) to[j] = Vector::at(x);
+  };
+  load(now, count);
 
   Thread thread(conv, min(channel, conv.dim - F::kVector));
   thread.begin(before);
@@ -95,33 +108,39 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocks)
   if constexpr (kSequences) {
     const int at = its_tile * kTokens;
     const uint32_t begins = table.begins(at), ends = table.ends(at);
-    typename Thread::Inputs earlier;
     if (count > 0 && table.since[at] < kHistory) {
-      thread.load_earlier(conv, table.s[at], table.since[at], earlier);
+      Thread::load_earlier(conv, channel, table.s[at], table.since[at], earlier);
       thread.put_earlier(table.since[at], earlier);
     }
 #pragma unroll
     for (int j = 0; j < kTokens; ++j, y += y_step) {
       // On its way while the token before is computed.
-      const bool next = j + 1 < count && (begins >> (j + 1) & 1) != 0;
-      if (next) thread.load_earlier(conv, table.s[at + j + 1], 0, earlier);
+      const bool begins_next = j + 1 < count && (begins >> (j + 1) & 1) != 0;
+      if (begins_next) Thread::load_earlier(conv, channel, table.s[at + j + 1], 0, earlier);
       thread.template put<kSilu>(now[j], y, j < count);
       // Where the initial state is its memory this thread must be the only one that reads it.
       if (j < count && (ends >> j & 1) != 0 && conv.final != nullptr &&
           (!conv.in_place || (begins & ((2u << j) - 1)) != 0))
         thread.store_history(conv, table.s[at + j]);
-      if (next) thread.put_earlier(0, earlier);
+      if (begins_next) thread.put_earlier(0, earlier);
     }
   } else {
-    if (kRows == Rows::kStates && place == 0) {
-      typename Thread::Inputs earlier;
-      thread.load_earlier(conv, row, 0, earlier);
-      thread.put_earlier(0, earlier);
-      if (conv.final != nullptr)
-        store_final<T, F::kVector, kWidth>(conv, {row, row, 0, conv.seqlen}, channel);
-    }
+    if (kRows == Rows::kStates && place == 0) thread.put_earlier(0, earlier);
+    const auto put = [&](const auto& from, int left) {
 #pragma unroll
-    for (int j = 0; j < kTokens; ++j, y += y_step) thread.template put<kSilu>(now[j], y, j < count);
+      for (int j = 0; j < kTokens; ++j, y += y_step)
+        thread.template put<kSilu>(from[j], y, j < left);
+    };
+    if constexpr (kWalks) {
+      for (int left = count;; left -= 2 * kTokens) {
+        load(next, left - kTokens), put(now, left);
+        if (left <= kTokens) return;
+        load(now, left - 2 * kTokens), put(next, left - kTokens);
+        if (left <= 2 * kTokens) return;
+      }
+    } else {
+      put(now, count);
+    }
   }
 }
 
@@ -132,16 +151,33 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
   return {};
 }
 
+// Steps of a tile: as many as let all blocks run at once or, where that is more than kMost, kMany.
+template <class F>
+int64_t steps_of_tile(int64_t all_steps, int64_t rows, int64_t groups, int tiles_of_block) {
+  constexpr int64_t kMost = 8, kMany = 4;
+  const int64_t resident = this_machine().num_sms * F::kBlocks;
+  const auto even = [&](int64_t steps) { return ceil_div(all_steps, ceil_div(all_steps, steps)); };
+  for (int64_t steps = 1; steps <= kMost; ++steps)
+    if (ceil_div(rows * ceil_div(all_steps, steps), tiles_of_block) * groups <= resident)
+      return even(steps);
+  return even(kMany);
+}
+
 template <class F, int kWidth>
 Status launch_conv(const Conv& conv, int lane_bits, cudaStream_t stream) {
   // A row without tokens still has a state to hand on.
-  const int64_t tiles = std::max<int64_t>(ceil_div(conv.seqlen, F::kTokens), 1);
+  const int64_t all_steps = std::max<int64_t>(ceil_div(conv.seqlen, F::kTokens), 1);
   const int64_t vectors = conv.dim / F::kVector;
   while (lane_bits > kLeastLaneBits && int64_t{1} << (lane_bits - 1) >= vectors) --lane_bits;
   const int64_t groups = ceil_div(vectors, int64_t{1} << lane_bits);
+  const int64_t steps =
+      F::kWalks && conv.sequences.in_rows()
+          ? steps_of_tile<F>(all_steps, conv.batch, groups, F::kThreads >> lane_bits)
+          : 1;
+  const int64_t tiles = ceil_div(all_steps, steps);
   const int64_t blocks = ceil_div(conv.batch * tiles, F::kThreads >> lane_bits) * groups;
   if (blocks == 0) return {};
-  const Cut cut{Divider(groups), Divider(tiles), lane_bits};
+  const Cut cut{Divider(groups), Divider(tiles), lane_bits, static_cast<int>(steps)};
   const auto with = [&]<bool kSilu>() {
     if (!conv.sequences.in_rows()) return conv_lanes_over_dim<F, kWidth, Rows::kSequences, kSilu>;
     return conv.initial != nullptr || conv.final != nullptr
@@ -155,8 +191,7 @@ Status launch_conv(const Conv& conv, int lane_bits, cudaStream_t stream) {
   // Only lists may have empty sequences.
   const bool all_stored =
       conv.sequences.in_rows() || (conv.sequences.cu_seqlens == nullptr && !conv.in_place);
-  return all_stored ? Status()
-                    : launch_final_state<typename F::T>(kName, conv, stream, F::kTileBits);
+  return all_stored ? Status() : launch_final_state<typename F::T>(kName, conv, stream, F::kTokens);
 }
 
 template <class F>
@@ -178,11 +213,10 @@ Status launch_best(const CausalConv1d::Args& args, const Conv& conv, cudaStream_
     return conv.dim % vector == 0 && aligned_rows(args.x, 2, bytes) &&
            aligned_rows(args.y, 2, bytes);
   };
-  // EXPERIMENT
   if constexpr (sizeof(T) == 2)
-    if (fits(4)) return launch_width<Form<T, 4, 8, 128, 6>>(conv, 5, stream);
-  return fits(2) ? launch_width<Form<T, 2, 8, 256, 4>>(conv, 5, stream)
-                 : launch_width<Form<T, 1, 8, 256, 4>>(conv, 5, stream);
+    if (fits(4)) return launch_width<Form<T, 4, 8, 128, 5, true>>(conv, 5, stream);
+  return fits(2) ? launch_width<Form<T, 2, 8, 256, 3, true>>(conv, 5, stream)
+                 : launch_width<Form<T, 1, 8, 256, 4, false>>(conv, 5, stream);
 }
 
 // A batch of short rows that follow one another is cut like one row.
