@@ -27,6 +27,7 @@ struct JoinedRows {
 struct Stretch {
   int64_t batch_row;
   int channel, place, begin, end;
+  int vectors;  // of the block
 };
 
 template <int kWidth>
@@ -45,55 +46,100 @@ struct ChannelFilter {
   float tap[kWidth], bias;
 };
 
-// Where rows begin within a vector: its tokens from there on, with zeros before them.
+// Where rows begin within a vector: its tokens from there on, with zeros before them. A lane has
+// every 32nd begin of its warp's stretch.
 template <class T, int kWidth, bool kReverse>
-__device__ __forceinline__ void filter_row_begins(const Conv& conv, const JoinedRows& rows,
-                                                  const Stretch& stretch, const T* x, T* y,
-                                                  int count) {
-  constexpr int kVector = kWidest<T>, kHistory = kWidth - 1;
-  using Vector = Raw<T, kVector>;
-  const int length = static_cast<int>(conv.seqlen), lane = static_cast<int>(threadIdx.x) % 32;
-  uint32_t rest, channel;
-  int row = static_cast<int>(rows.rows_near.divide(
-                static_cast<uint32_t>(stretch.place + stretch.begin + length - 1), rest)) +
-            lane;
-  for (int64_t far = int64_t{row} * length - stretch.place; far < stretch.end;
-       far += int64_t{32} * length, row += 32) {
-    const int begin = static_cast<int>(far), at = begin % kVector, end = min(kVector, at + length);
-    if (at == 0) continue;
-    rows.channels_near.divide(static_cast<uint32_t>(stretch.channel + row), channel);
+class RowBegins {
+ public:
+  __device__ __forceinline__ RowBegins(const Conv& conv, const JoinedRows& rows,
+                                       const Stretch& stretch, const T* x)
+      : conv_(conv), rows_(rows), stretch_(stretch), x_(x) {
+    const int length = static_cast<int>(conv.seqlen);
+    uint32_t rest;
+    row_ = static_cast<int>(rows.rows_near.divide(
+               static_cast<uint32_t>(stretch.place + stretch.begin + length - 1), rest)) +
+           static_cast<int>(threadIdx.x) % 32;
+    find();
+  }
+  // The first of them before the warp's own vectors, in the shadow of their loads.
+  __device__ __forceinline__ void filter() {
+    if (from_ == to_) return;
+    uint32_t channel;
+    rows_.channels_near.divide(static_cast<uint32_t>(stretch_.channel + row_), channel);
     ChannelFilter<kWidth> filter;
-    filter.load(conv, static_cast<int>(channel));
-    const int vector = kReverse ? count - 1 - begin / kVector : begin / kVector;
-    const auto own = Vector::at(x + vector * kVector);
-    float input[kHistory + kVector];
+    filter.load(conv_, static_cast<int>(channel));
+    const auto own = Raw<T, kVector>::at(x_ + vector_ * kVector);
+    float input[kHistory + kVector], output[kVector];
 #pragma unroll
     for (int i = 0; i < kHistory + kVector; ++i)
-      input[i] = i - kHistory >= at ? own[kReverse ? kVector - 1 - i + kHistory : i - kHistory] : 0;
+      input[i] =
+          i - kHistory >= from_ ? own[kReverse ? kVector - 1 - i + kHistory : i - kHistory] : 0.0f;
+    output[kReverse ? kVector - 1 : 0] = 0;
 #pragma unroll
     for (int i = 1; i < kVector; ++i) {
       const float sum = output_of<false>(filter.tap, filter.bias, input + i);
-      if (i >= at && i < end)
-        y[vector * kVector + (kReverse ? kVector - 1 - i : i)] =
-            from_float<T>(conv.silu ? silu(sum) : sum);
+      output[kReverse ? kVector - 1 - i : i] = conv_.silu ? silu(sum) : sum;
+    }
+    result_ = Raw<T, kVector>::of(output);
+  }
+  // All of them, when the warp's vectors are stored.
+  __device__ __forceinline__ void store(T* y) {
+    for (;;) {
+      using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>;
+      auto* to = reinterpret_cast<Bits*>(y + vector_ * kVector);
+#pragma unroll
+      for (int i = 1; i < kVector; ++i) {
+        const int at = kReverse ? kVector - 1 - i : i;
+        if (i >= from_ && i < to_)
+          to[at] = static_cast<Bits>(result_.word[at / kInWord] >> at % kInWord * 16);
+      }
+      row_ += 32;
+      if (!find()) return;
+      filter();
     }
   }
-}
+
+ private:
+  static constexpr int kVector = kWidest<T>, kHistory = kWidth - 1,
+                       kInWord = Raw<T, kVector>::kInWord;
+
+  __device__ __forceinline__ bool find() {
+    const int64_t begin = int64_t{row_} * conv_.seqlen - stretch_.place;
+    from_ = to_ = vector_ = 0;
+    if (begin >= stretch_.end) return false;
+    const int near = static_cast<int>(begin);
+    if (near % kVector == 0) return true;
+    from_ = near % kVector;
+    to_ = static_cast<int>(min(int64_t{kVector}, from_ + conv_.seqlen));
+    vector_ = kReverse ? stretch_.vectors - 1 - near / kVector : near / kVector;
+    return true;
+  }
+
+  const Conv& conv_;
+  const JoinedRows& rows_;
+  const Stretch& stretch_;
+  const T* x_;
+  int row_, from_, to_, vector_;  // tokens [from, to) of a vector, in the order of consumption
+  Raw<T, kVector> result_;
+};
 
 // Where sequences begin that are a part of a row, or have a state from before them: the tokens that
 // the filter does not reach from within, and with a new row the rest of the vector.
 template <class T, int kWidth, bool kReverse>
 class SequenceBegins {
  public:
-  static constexpr int kVector = kWidest<T>, kHistory = kWidth - 1;
-
-  // Finds the first sequence that may have tokens in the stretch.
   __device__ __forceinline__ SequenceBegins(const Conv& conv, const JoinedRows& rows,
-                                            const Stretch& stretch)
-      : conv_(conv), nseq_(conv.sequences.in_rows() ? 1 : static_cast<int>(conv.sequences.nseq)) {
+                                            const Stretch& stretch, const T* x)
+      : conv_(conv),
+        rows_(rows),
+        stretch_(stretch),
+        x_(x),
+        nseq_(conv.sequences.in_rows() ? 1 : static_cast<int>(conv.sequences.nseq)),
+        lane_bits_(int64_t{nseq_} * 16 < conv.seqlen ? 2 : 0) {
     uint32_t token;
     row_ = static_cast<int>(rows.rows_near.divide(
         static_cast<uint32_t>(max(stretch.place + stretch.begin - (kHistory - 1), 0)), token));
+    // The first that may have tokens in the stretch.
     sequence_ = 0;
     for (int end = nseq_; sequence_ < end;) {
       const int middle = sequence_ + (end - sequence_) / 2;
@@ -102,58 +148,83 @@ class SequenceBegins {
       else
         end = middle;
     }
+    sequence_ += lane() >> lane_bits_;
+    find();
   }
-
-  __device__ __forceinline__ void filter(const JoinedRows& rows, const Stretch& stretch, const T* x,
-                                         T* y, int count) {
-    // Four lanes for a sequence, unless most tokens are near the begin of one.
-    const int bits = int64_t{nseq_} * 16 < conv_.seqlen ? 2 : 0;
-    const int lane = static_cast<int>(threadIdx.x) % 32, step = 1 << bits;
-    const int length = static_cast<int>(conv_.seqlen);
-    for (sequence_ += lane >> bits;; sequence_ += 32 >> bits) {
-      row_ += sequence_ / nseq_, sequence_ %= nseq_;
-      const int64_t far = int64_t{row_} * length - stretch.place;
-      if (far + bound(sequence_) >= stretch.end) return;
-      const int row_begin = static_cast<int>(far), begin = row_begin + bound(sequence_);
-      const int aligned = (begin + kVector - 1) / kVector * kVector;
-      const int end = min(min(stretch.end, row_begin + bound(sequence_ + 1)),
-                          max(begin + kHistory, begin == row_begin ? aligned : begin));
-      uint32_t channel;
-      const int64_t batch_row =
-          stretch.batch_row +
-          rows.channels_near.divide(static_cast<uint32_t>(stretch.channel + row_), channel);
-      const int64_t s = conv_.sequences.in_rows()
-                            ? (kReverse ? conv_.batch - 1 - batch_row : batch_row)
-                            : (kReverse ? nseq_ - 1 - sequence_ : sequence_);
-      ChannelFilter<kWidth> filter;
-      filter.load(conv_, static_cast<int>(channel));
-      const int64_t its_channel = kReverse ? conv_.dim - 1 - channel : channel;
-      const auto memory = [&](int i) { return kReverse ? count * kVector - 1 - i : i; };
-      for (int i = max(begin, stretch.begin) + lane % step; i < end; i += step) {
-        float input[kWidth];
-#pragma unroll
-        for (int k = 0; k < kWidth; ++k) {
-          const int from = i - kHistory + k;
-          input[k] = from < begin ? earlier_input(conv_, s, from - begin, its_channel)
-                                  : to_float(x[memory(from)]);
-        }
-        const float sum = output_of<false>(filter.tap, filter.bias, input);
-        y[memory(i)] = from_float<T>(conv_.silu ? silu(sum) : sum);
+  // The first of them before the warp's own vectors, in the shadow of their loads.
+  __device__ __forceinline__ void filter() {
+    if (token_ < end_) result_ = output();
+  }
+  // All of them, when the warp's vectors are stored.
+  __device__ __forceinline__ void store(T* y) {
+    for (;;) {
+      if (token_ < end_) y[memory(token_)] = from_float<T>(result_);
+      token_ += 1 << lane_bits_;
+      if (token_ >= end_) {
+        sequence_ += 32 >> lane_bits_;
+        if (!find()) return;
       }
+      filter();
     }
   }
 
  private:
+  static constexpr int kVector = kWidest<T>, kHistory = kWidth - 1;
+
+  __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
   // The first token of the i-th sequence of a row.
   __device__ __forceinline__ int bound(int i) const {
     if (conv_.sequences.in_rows()) return i * static_cast<int>(conv_.seqlen);
     return static_cast<int>(kReverse ? conv_.seqlen - conv_.sequences.bound(nseq_ - i)
                                      : conv_.sequences.bound(i));
   }
+  __device__ __forceinline__ int memory(int i) const {
+    return kReverse ? stretch_.vectors * kVector - 1 - i : i;
+  }
+  // The lane's first token of a sequence; a few lanes share one. Whether it begins in the stretch.
+  __device__ __forceinline__ bool find() {
+    row_ += sequence_ / nseq_, sequence_ %= nseq_;
+    const int64_t row_begin = int64_t{row_} * conv_.seqlen - stretch_.place;
+    const int64_t begin = row_begin + bound(sequence_);
+    begin_ = token_ = end_ = 0;
+    if (begin >= stretch_.end) return false;
+    begin_ = static_cast<int>(begin);
+    const int aligned = (begin_ + kVector - 1) / kVector * kVector;
+    end_ = static_cast<int>(
+        min(min(int64_t{stretch_.end}, row_begin + bound(sequence_ + 1)),
+            int64_t{max(begin_ + kHistory, begin == row_begin ? aligned : begin_)}));
+    token_ = max(begin_, stretch_.begin) + (lane() & ((1 << lane_bits_) - 1));
+    return true;
+  }
+  __device__ __forceinline__ float output() const {
+    uint32_t channel;
+    const int64_t batch_row =
+        stretch_.batch_row +
+        rows_.channels_near.divide(static_cast<uint32_t>(stretch_.channel + row_), channel);
+    const int64_t s = conv_.sequences.in_rows()
+                          ? (kReverse ? conv_.batch - 1 - batch_row : batch_row)
+                          : (kReverse ? nseq_ - 1 - sequence_ : sequence_);
+    ChannelFilter<kWidth> filter;
+    filter.load(conv_, static_cast<int>(channel));
+    float input[kWidth];
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const int from = token_ - kHistory + k;
+      input[k] = from < begin_ ? earlier_input(conv_, s, from - begin_,
+                                               kReverse ? conv_.dim - 1 - channel : channel)
+                               : to_float(x_[memory(from)]);
+    }
+    const float sum = output_of<false>(filter.tap, filter.bias, input);
+    return conv_.silu ? silu(sum) : sum;
+  }
 
   const Conv& conv_;
-  const int nseq_;
-  int row_, sequence_;
+  const JoinedRows& rows_;
+  const Stretch& stretch_;
+  const T* x_;
+  const int nseq_, lane_bits_;
+  int row_, sequence_, begin_, token_, end_;
+  float result_ = 0;
 };
 
 // The inputs before a vector, in words: the end of its neighbour, the beginning in reverse.
@@ -211,27 +282,27 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t batch_row = (kReverse ? gridDim.y - 1 - piece : piece) +
                             rows.channels.divide(rows.rows.divide(first * kVector, place), channel);
   const int last = min(warps + 32 * kVectors, count);
-  const Stretch stretch{batch_row, static_cast<int>(channel), static_cast<int>(place),
+  const Stretch stretch{batch_row,
+                        static_cast<int>(channel),
+                        static_cast<int>(place),
                         (kReverse ? count - last : warps) * kVector,
-                        (kReverse ? count - warps : last) * kVector};
+                        (kReverse ? count - warps : last) * kVector,
+                        count};
   const auto find = [&](int far, uint32_t& token) {
     uint32_t its_channel;
     const uint32_t row = rows.rows_near.divide(static_cast<uint32_t>(stretch.place + far), token);
     rows.channels_near.divide(row + static_cast<uint32_t>(stretch.channel), its_channel);
     return static_cast<int>(its_channel);
   };
-  [[maybe_unused]] std::conditional_t<kGeneral, SequenceBegins<T, kWidth, kReverse>, int> begins =
-      [&] {
-        if constexpr (kGeneral)
-          return SequenceBegins<T, kWidth, kReverse>(conv, rows, stretch);
-        else
-          return 0;
-      }();
   uint32_t first_token;
   ChannelFilter<kWidth> filter;
   filter.load(conv, find(stretch.begin, first_token));
   const bool one_row =
       static_cast<int>(first_token) + stretch.end - stretch.begin <= static_cast<int>(conv.seqlen);
+  const bool borders = kGeneral || !one_row;
+  std::conditional_t<kGeneral, SequenceBegins<T, kWidth, kReverse>, RowBegins<T, kWidth, kReverse>>
+      begins(conv, rows, stretch, x_of_block);
+  if (borders) begins.filter();
 #pragma unroll
   for (int u = 0; u < kVectors; ++u) {
     const int at = mine + u * 32, far = (kReverse ? count - 1 - at : at) * kVector;
@@ -266,10 +337,7 @@ __global__ void __launch_bounds__(kThreads)
 
   // Lanes overwrite what others of their warp have stored.
   __syncwarp();
-  if constexpr (kGeneral)
-    begins.filter(rows, stretch, x_of_block, y, count);
-  else if (!one_row)
-    filter_row_begins<T, kWidth, kReverse>(conv, rows, stretch, x_of_block, y, count);
+  if (borders) begins.store(y);
 }
 
 }  // namespace hiss::cuda
