@@ -140,14 +140,19 @@ __global__ void store_final_state(const __grid_constant__ Conv conv, int64_t gro
   const auto pieces = static_cast<unsigned>(ceil_div(conv.dim, blockDim.x));
   const int64_t channel = int64_t{blockIdx.x % pieces} * blockDim.x + threadIdx.x;
   const int64_t first = blockIdx.x / pieces * group, history = conv.width - 1;
-  if (channel >= conv.dim) return;
-  for (int64_t s = first; s < min(first + group, conv.sequences.nseq); ++s) {
-    const Span span = conv.sequences.at(s);
-    if (tile != kNoTiles && tiles_wrote_final(conv, span, tile)) continue;
-    float* to = conv.final + s * conv.final_stride[0] + channel * conv.final_stride[2];
-    for (int64_t j = 0; j < history; ++j)
-      to[j * conv.final_stride[1]] =
-          input_at<T>(conv, span, span.end - span.begin - history + j, channel);
+  const int64_t last = min(first + group, conv.sequences.nseq);
+  for (int64_t s0 = first; s0 < last; s0 += 32) {
+    const int64_t its = s0 + threadIdx.x % 32;
+    const bool left =
+        its < last && (tile == kNoTiles || !tiles_wrote_final(conv, conv.sequences.at(its), tile));
+    for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
+      if (channel >= conv.dim) continue;
+      const Span span = conv.sequences.at(s0 + __ffs(static_cast<int>(todo)) - 1);
+      float* to = conv.final + span.s * conv.final_stride[0] + channel * conv.final_stride[2];
+      for (int64_t j = 0; j < history; ++j)
+        to[j * conv.final_stride[1]] =
+            input_at<T>(conv, span, span.end - span.begin - history + j, channel);
+    }
   }
 }
 

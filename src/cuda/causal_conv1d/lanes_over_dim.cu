@@ -105,6 +105,10 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocks)
   if (outside) return;
 
   T* y = static_cast<T*>(conv.y) + row * conv.y_stride[0] + token * conv.y_stride[1] + channel;
+  const auto put = [&](const auto& from, int left) {
+#pragma unroll
+    for (int j = 0; j < kTokens; ++j, y += y_step) thread.template put<kSilu>(from[j], y, j < left);
+  };
   if constexpr (kSequences) {
     const int at = its_tile * kTokens;
     const uint32_t begins = table.begins(at), ends = table.ends(at);
@@ -112,6 +116,9 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocks)
       Thread::load_earlier(conv, channel, table.s[at], table.since[at], earlier);
       thread.put_earlier(table.since[at], earlier);
     }
+    const uint32_t mine = count > 0 ? (uint32_t{2} << (count - 1)) - 1 : 0;
+    if ((begins & mine & ~1u) == 0 && (conv.final == nullptr || (ends & mine) == 0))
+      return put(now, count);
 #pragma unroll
     for (int j = 0; j < kTokens; ++j, y += y_step) {
       // On its way while the token before is computed.
@@ -126,11 +133,6 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocks)
     }
   } else {
     if (kRows == Rows::kStates && place == 0) thread.put_earlier(0, earlier);
-    const auto put = [&](const auto& from, int left) {
-#pragma unroll
-      for (int j = 0; j < kTokens; ++j, y += y_step)
-        thread.template put<kSilu>(from[j], y, j < left);
-    };
     if constexpr (kWalks) {
       for (int left = count;; left -= 2 * kTokens) {
         load(next, left - kTokens), put(now, left);
@@ -154,7 +156,7 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
 // Steps of a tile: as many as let all blocks run at once or, where that is more than kMost, kMany.
 template <class F>
 int64_t steps_of_tile(int64_t all_steps, int64_t rows, int64_t groups, int tiles_of_block) {
-  constexpr int64_t kMost = 8, kMany = 4;
+  constexpr int64_t kMost = 8, kMany = 2;
   const int64_t resident = this_machine().num_sms * F::kBlocks;
   const auto even = [&](int64_t steps) { return ceil_div(all_steps, ceil_div(all_steps, steps)); };
   for (int64_t steps = 1; steps <= kMost; ++steps)
@@ -213,9 +215,14 @@ Status launch_best(const CausalConv1d::Args& args, const Conv& conv, cudaStream_
     return conv.dim % vector == 0 && aligned_rows(args.x, 2, bytes) &&
            aligned_rows(args.y, 2, bytes);
   };
+  const int64_t elements = conv.batch * conv.seqlen * conv.dim;
   if constexpr (sizeof(T) == 2)
-    if (fits(4)) return launch_width<Form<T, 4, 8, 128, 5, true>>(conv, 5, stream);
-  return fits(2) ? launch_width<Form<T, 2, 8, 256, 3, true>>(conv, 5, stream)
+    if (fits(4) && elements >= int64_t{3} << 20) {
+      if (elements >= int64_t{64} << 20)
+        return launch_width<Form<T, 4, 8, 128, 5, true>>(conv, 5, stream);
+      return launch_width<Form<T, 4, 8, 128, 6, false>>(conv, 5, stream);
+    }
+  return fits(2) ? launch_width<Form<T, 2, 8, 256, 4, false>>(conv, 5, stream)
                  : launch_width<Form<T, 1, 8, 256, 4, false>>(conv, 5, stream);
 }
 

@@ -10,6 +10,7 @@
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
 
+#include <algorithm>
 #include <array>
 
 #include "cuda/causal_conv1d/joined_rows.cuh"
@@ -56,11 +57,16 @@ void with_options(const Conv& conv, F&& f) {
 template <class T>
 Status launch_joined(const Conv& conv, int64_t pieces, cudaStream_t stream) {
   // Enough elements that a thread may have several vectors.
-  constexpr int64_t kMany = int64_t{4} << 20;
+  constexpr int64_t kMany = int64_t{4} << 20, kLots = int64_t{16} << 20;
   constexpr int kSeveral = sizeof(T) == 2 ? 4 : 2;
   const int64_t vectors = conv.batch * conv.dim * conv.seqlen / kWidest<T> / pieces;
-  const JoinedRows rows{vectors, Divider(conv.seqlen), Divider(conv.dim), SmallDivider(conv.seqlen),
-                        SmallDivider(conv.dim)};
+  const int64_t nseq = conv.sequences.in_rows() ? 1 : conv.sequences.nseq;  // of a row
+  const JoinedRows rows{vectors,
+                        Divider(conv.seqlen),
+                        Divider(conv.dim),
+                        SmallDivider(conv.seqlen),
+                        SmallDivider(conv.dim),
+                        SmallDivider(std::max<int64_t>(nseq, 1))};
   const auto launch = [&]<int kVectors, int kWidth, bool kReverse, bool kGeneral>() {
     const dim3 blocks(static_cast<unsigned>(ceil_div(vectors, kThreads * kVectors)),
                       static_cast<unsigned>(pieces));
@@ -74,7 +80,10 @@ Status launch_joined(const Conv& conv, int64_t pieces, cudaStream_t stream) {
       else
         launch.template operator()<kVectors, kWidth, kReverse, false>();
     };
-    if (vectors * pieces * kWidest<T> < kMany)
+    if (sizeof(T) == 2 && conv.sequences.cu_seqlens != nullptr &&
+        vectors * pieces * kWidest<T> >= kLots)
+      with.template operator()<2 * kSeveral>();
+    else if (vectors * pieces * kWidest<T> < kMany)
       with.template operator()<1>();
     else
       with.template operator()<kSeveral>();

@@ -16,7 +16,7 @@ struct JoinedRows {
 
   int64_t vectors;  // of a piece: all of them, or those of a batch row
   Divider rows, channels;
-  SmallDivider rows_near, channels_near;
+  SmallDivider rows_near, channels_near, sequences;
 };
 
 // A stretch of a block's elements, counted from its first, which is token `place` of channel
@@ -136,17 +136,18 @@ class SequenceBegins {
     uint32_t token;
     row_ = static_cast<int>(rows.rows_near.divide(
         static_cast<uint32_t>(max(stretch.place + stretch.begin - (kHistory - 1), 0)), token));
-    // The first that may have tokens in the stretch.
+    // The first that may have tokens in the stretch: a lane asks for one of 32.
     sequence_ = 0;
     for (int end = nseq_; sequence_ < end;) {
-      const int middle = sequence_ + (end - sequence_) / 2;
-      if (bound(middle) < static_cast<int>(token))
-        sequence_ = middle + 1;
-      else
-        end = middle;
+      const int step = (end - sequence_ + 31) / 32, at = sequence_ + lane() * step;
+      const int before =
+          __popc(__ballot_sync(~0u, at < end && bound(at) < static_cast<int>(token)));
+      if (before == 0) break;
+      sequence_ += (before - 1) * step + 1;
+      end = min(end, sequence_ + step - 1);
     }
     sequence_ += lane() >> lane_bits_;
-    find();
+    more_ = __shfl_sync(~0u, find(), 31);
   }
   // The first of them before the warp's own vectors, in the shadow of their loads.
   __device__ __forceinline__ void filter() {
@@ -155,12 +156,13 @@ class SequenceBegins {
   // All of them, when the warp's vectors are stored.
   __device__ __forceinline__ void store(T* y) {
     for (;;) {
-      if (token_ < end_) y[memory(token_)] = from_float<T>(result_);
-      token_ += 1 << lane_bits_;
-      if (token_ >= end_) {
-        sequence_ += 32 >> lane_bits_;
-        if (!find()) return;
+      for (; token_ < end_; filter()) {
+        y[memory(token_)] = from_float<T>(result_);
+        token_ += 1 << lane_bits_;
       }
+      if (!more_) return;
+      sequence_ += 32 >> lane_bits_;
+      more_ = __shfl_sync(~0u, find(), 31);
       filter();
     }
   }
@@ -180,7 +182,9 @@ class SequenceBegins {
   }
   // The lane's first token of a sequence; a few lanes share one. Whether it begins in the stretch.
   __device__ __forceinline__ bool find() {
-    row_ += sequence_ / nseq_, sequence_ %= nseq_;
+    uint32_t rest;
+    row_ += static_cast<int>(rows_.sequences.divide(static_cast<uint32_t>(sequence_), rest));
+    sequence_ = static_cast<int>(rest);
     const int64_t row_begin = int64_t{row_} * conv_.seqlen - stretch_.place;
     const int64_t begin = row_begin + bound(sequence_);
     begin_ = token_ = end_ = 0;
@@ -221,6 +225,7 @@ class SequenceBegins {
   const T* x_;
   const int nseq_, lane_bits_;
   int row_, sequence_, begin_, token_, end_;
+  bool more_;  // sequences than the lanes have now
   float result_ = 0;
 };
 
