@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "coverage.h"
 #include "device_run.h"
 #include "ops/compare.h"
 #include "support/case.h"
@@ -97,7 +98,10 @@ struct Verdict {
   std::string wrong;  // empty: right
   double share = 0;   // the largest share of the bound that was used
   double error = 0;   // of y, relative rms
+  Coverable covers;   // of what ran
 };
+
+enum class Runs { kTwice, kOnce };
 
 template <class Op>
 ConstTensorView tensor_named(const typename Op::Args& args, std::string_view name) {
@@ -133,11 +137,13 @@ int64_t count_differing_outputs(const typename Op::Args& one, const typename Op:
   return differing;
 }
 
-// One row on one case: replayed from a graph, then directly, which must give the same bits.
+// One row on one case: replayed from a graph, then directly, which must give the same bits; or, for
+// tools under which each takes its time, directly alone.
 template <class Op>
-Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t stream) {
+Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, cudaStream_t stream,
+                   Runs runs) {
   Verdict verdict;
-  TensorSet host(testing_support::seed_of(c.name));
+  TensorSet host(seed);
   const typename Op::Args args = c.make(host);
   typename Op::Args on_device = args;
   on_device.device = Device::kCuda;
@@ -157,12 +163,21 @@ Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t str
     return verdict;
   }
   const DeviceRun<Op> run(kernel, mirror.args(), set);
-  Status status = Graph::run(
-      stream, [&](cudaStream_t s) { return run.launch(s); },
-      [&](cudaGraphExec_t graph) { must(cudaGraphLaunch(graph, stream), "launch"); });
+  const auto record = [&](cudaStream_t s) { return run.launch(s); };
+  Status status;
   int64_t differing = 0;
   constexpr int64_t kRoomForTwo = int64_t{32} << 30;
-  if (status.ok() && mirror.bytes() < kRoomForTwo) {
+  if (runs == Runs::kOnce) {
+    status = record(stream);
+    must(cudaStreamSynchronize(stream), "run");
+  } else {
+    const typename Op::Problem problem = Op::describe(mirror.args());
+    verdict.covers = {c.name, mirror.bytes(), traits_of<Op>(problem), functions_of(stream, record)};
+    status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
+      must(cudaGraphLaunch(graph, stream), "launch");
+    });
+  }
+  if (runs == Runs::kTwice && status.ok() && mirror.bytes() < kRoomForTwo) {
     const Mirror<Op> again(args, again_set);
     status = DeviceRun<Op>(kernel, again.args(), again_set).launch(stream);
     must(cudaStreamSynchronize(stream), "run");

@@ -2,8 +2,9 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """The measurement of the CUDA kernels, on a machine with an NVIDIA GPU:
 
-  1. every kernel against the float64 reference (hiss_gpu_check), then compute-sanitizer, memcheck
-     and racecheck, on the small cases of each operator (hiss_gpu_check --small), beside each other
+  1. every kernel against the float64 reference (hiss_gpu_check) on random inputs that are new in
+     each run, and on the stored fixtures; then models' shapes and large indices, and beside them
+     compute-sanitizer, memcheck and racecheck, on cases that reach every kernel (sanitize.py)
   2. operator by operator, our times on cases.py (hiss_gpu_check --cases), then the peers' on the
      same work (time_peers.py)
   3. one table with ratios and shares of the bound, and one JSON (merge.py)
@@ -13,11 +14,11 @@ compute-sanitizer are skipped, with a line that says so. For the peers: build_pe
 report.py makes the tables of docs/performance.md from the JSON.
 """
 import argparse
-import concurrent.futures
 import datetime
 import json
 import os
 import pathlib
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -25,8 +26,11 @@ import sys
 import tempfile
 
 import cases
+import sanitize
+from peers import backend_ops
 
 HERE = pathlib.Path(__file__).resolve().parent
+FIXTURES = HERE.parent.parent / "tests" / "golden" / "ops.safetensors"
 
 
 def say(text):
@@ -47,41 +51,26 @@ def said(*command):
   return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def sanitizers(check):
-  """The commands that look for bad memory accesses and races, by name."""
-  sanitizer = shutil.which("compute-sanitizer")
-  if not sanitizer:
-    say("compute-sanitizer: not on PATH, skipped")
-    return {}
-  commands = {}
-  for operator in sorted({case["operator"] for case in cases.named()}):
-    for tool in ("memcheck", "racecheck"):
-      commands[f"{tool} {operator}"] = [
-          sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--small", "--filter",
-          f"^{operator}/"
-      ]
-  return commands
-
-
-def run_beside(commands):
-  """All at once; what each printed when it ends. Ends the run after the last if one has failed."""
-
-  def one(name):
-    command = [str(x) for x in commands[name]]
-    result = subprocess.run(command,
-                            check=False,
-                            stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT,
-                            text=True)
-    say(f"{name}: ended with {result.returncode}")
-    print(result.stdout, end="", flush=True)
-    return result.returncode
-
-  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    codes = dict(zip(commands, pool.map(one, commands)))
-  failed = {name: code for name, code in codes.items() if code}
-  if failed:
-    sys.exit(f"bench gpu: {failed}")
+def check_all(options, folder):
+  """Step 1. Ends the run after its last part if one has failed."""
+  pairs = pathlib.Path(folder, "pairs.json")
+  say(f"correctness, seed {options.seed}")
+  run(options.check, "--small", "--fixtures", FIXTURES, "--seed", options.seed, "--cover", pairs)
+  say("sanitizers, and beside them large shapes")
+  large = subprocess.Popen(
+      [options.check, "--check-only", "--large", "--seed",
+       str(options.seed)],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True)
+  found = sanitize.sanitize(options.check, json.loads(pairs.read_text()), sanitize.TOOLS,
+                            options.parts)
+  print(large.communicate()[0], end="", flush=True)
+  if options.checks:
+    options.checks.write_text(json.dumps(dict(seed=options.seed, sanitizers=found), indent=1))
+  if large.returncode or (found and not found["clean"]):
+    sys.exit(f"bench gpu: large shapes ended with {large.returncode}, sanitizers: "
+             f"{found and found['clean']}")
 
 
 def time_operator(options, work, folder):
@@ -111,6 +100,17 @@ def main():
   parser.add_argument("--sweep", action="store_true", help="the sweep of sizes, too")
   parser.add_argument("--checks-only", action="store_true", help="step 1")
   parser.add_argument("--times-only", action="store_true", help="steps 2 and 3")
+  parser.add_argument("--seed",
+                      type=int,
+                      default=secrets.randbelow(1 << 32),
+                      help="of the inputs that are checked; without it a new one each run")
+  parser.add_argument("--parts",
+                      type=int,
+                      default=sanitize.parts_of_machine(),
+                      help="processes of each sanitizer")
+  parser.add_argument("--checks",
+                      type=pathlib.Path,
+                      help="file of what step 1 found, which step 3 puts into the JSON")
   parser.add_argument("--json", help="write the rows here")
   parser.add_argument("--commit",
                       default=said("git", "-C", str(HERE), "rev-parse", "--short", "HEAD"),
@@ -122,15 +122,14 @@ def main():
   if not machine:
     sys.exit("bench gpu: no NVIDIA GPU here (nvidia-smi finds none)")
   if not options.times_only:
-    say("correctness")
-    run(options.check, "--check-only")
-    run_beside(sanitizers(options.check))
+    with tempfile.TemporaryDirectory() as folder:
+      check_all(options, folder)
   if options.checks_only:
     return 0
   wanted = cases.matching(options.filter, options.sweep)
   if not wanted:
     sys.exit(f"bench gpu: no case matches {options.filter!r}")
-  ours, peers, ceilings = [], [], {}
+  ours, peers, ceilings = [], backend_ops.rows(options.peers), {}
   with tempfile.TemporaryDirectory() as folder:
     for operator in dict.fromkeys(case["operator"] for case in wanted):
       work = [case for case in wanted if case["operator"] == operator]
@@ -145,7 +144,9 @@ def main():
       paths[1].write_text(json.dumps({"rows": peers, "ceilings": ceilings}))
       say(f"together, up to {operator}")
       run(options.python, HERE / "merge.py", *paths,
-          *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",
+          *(["--json", options.json] if options.json else []),
+          *(["--checks", options.checks] if options.checks and options.checks.exists() else []),
+          "--machine", machine, "--driver",
           driver, "--date",
           datetime.date.today().isoformat(), "--commit", options.commit, "--command",
           shlex.join(["bench/gpu/run.py", *sys.argv[1:]]))

@@ -8,7 +8,7 @@ import torch
 
 MEASURE_MS = 15  # of device time for one number
 SETS_BYTES = 200 << 20  # inputs rotate over more than any L2 holds
-MAX_SETS = 32
+MAX_SETS = 256
 
 
 def sets_of(bytes_):
