@@ -10,6 +10,7 @@ import unittest.mock
 import cases
 import merge
 import report
+import run
 import sanitize
 from peers import backend_ops
 from peers.measure import measure
@@ -284,6 +285,16 @@ class RunLines(unittest.TestCase):
     self.assertEqual(report.loss_lines(merge.merged([OURS], [PEER])), ["- none"])
     (line,) = report.loss_lines(merge.merged([dict(OURS, median_ms=0.2)], [PEER]))
     self.assertIn("0.50 times as fast as other", line)
+
+
+class Run(unittest.TestCase):
+
+  def test_what_fails_is_named_with_its_code_after_all_have_ended(self):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+      failed = run.run_beside({"bad": ["sh", "-c", "echo why; exit 3"], "good": ["echo", "fine"]})
+    self.assertEqual(failed, {"bad": 3})
+    self.assertIn("why", said.getvalue())
+    self.assertIn("fine", said.getvalue())
 
 
 class Sanitize(unittest.TestCase):

@@ -14,6 +14,7 @@ compute-sanitizer are skipped, with a line that says so. For the peers: build_pe
 report.py makes the tables of docs/performance.md from the JSON.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -51,26 +52,51 @@ def said(*command):
   return result.stdout.strip() if result.returncode == 0 else ""
 
 
+def run_beside(commands):
+  """All at once; what each printed when it ends. Names of those that failed, with their codes."""
+
+  def one(name):
+    result = subprocess.run([str(x) for x in commands[name]],
+                            check=False,
+                            stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT,
+                            text=True)
+    say(f"{name}: ended with {result.returncode}")
+    print(result.stdout, end="", flush=True)
+    return result.returncode
+
+  with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
+    codes = dict(zip(commands, pool.map(one, commands)))
+  return {name: code for name, code in codes.items() if code}
+
+
 def check_all(options, folder):
-  """Step 1. Ends the run after its last part if one has failed."""
-  pairs = pathlib.Path(folder, "pairs.json")
+  """Step 1. Ends the run if a part has failed."""
   say(f"correctness, seed {options.seed}")
-  run(options.check, "--small", "--fixtures", FIXTURES, "--seed", options.seed, "--cover", pairs)
-  say("sanitizers, and beside them large shapes")
-  large = subprocess.Popen(
-      [options.check, "--check-only", "--large", "--seed",
-       str(options.seed)],
-      stdout=subprocess.PIPE,
-      stderr=subprocess.STDOUT,
-      text=True)
-  found = sanitize.sanitize(options.check, json.loads(pairs.read_text()), sanitize.TOOLS,
-                            options.parts)
-  print(large.communicate()[0], end="", flush=True)
+  seed = ("--seed", options.seed)
+  operators = sorted({case["operator"] for case in cases.named()})
+  files = {operator: pathlib.Path(folder, f"{operator}.json") for operator in operators}
+  failed = run_beside({
+      f"cases of {operator}": [
+          options.check, "--small", "--fixtures", FIXTURES, *seed, "--cover", file, "--filter",
+          f"^{operator}/"
+      ] for operator, file in files.items()
+  })
+  if failed:
+    sys.exit(f"bench gpu: {failed}")
+  pairs = [pair for file in files.values() for pair in json.loads(file.read_text())]
+  say("large shapes, and beside them the sanitizers")
+  with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    large = pool.submit(run_beside,
+                        {"large shapes": [options.check, "--check-only", "--large", *seed]})
+    found = sanitize.sanitize(options.check, pairs, sanitize.TOOLS, options.parts)
+    failed = large.result()
   if options.checks:
     options.checks.write_text(json.dumps(dict(seed=options.seed, sanitizers=found), indent=1))
-  if large.returncode or (found and not found["clean"]):
-    sys.exit(f"bench gpu: large shapes ended with {large.returncode}, sanitizers: "
-             f"{found and found['clean']}")
+  if found and not found["clean"]:
+    failed["sanitizers"] = 1
+  if failed:
+    sys.exit(f"bench gpu: {failed}")
 
 
 def time_operator(options, work, folder):

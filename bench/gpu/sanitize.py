@@ -143,6 +143,8 @@ def sanitize(check, pairs, tools, parts):
       for entry, count in counts.items():
         name = f"{entry.place} and {entry.others}: {entry.reason}"
         mine["not_counted"][name] = mine["not_counted"].get(name, 0) + count
+      print(f'{tool}: {cases} cases, {"FAILED" if failure else "clean"}, {mine["seconds"]} s',
+            flush=True)
       if failure:
         mine["failed"].append(failure)
         print(f"{tool} FAILED: {failure}")
