@@ -5,7 +5,7 @@
 // driver and nothing else. Exits with 1 if a result is wrong, with 2 if the device fails.
 //   hiss_gpu_check [--filter REGEX] [--quick] [--check-only] [--time-only] [--small]
 //                  [--large] [--list] [--json FILE] [--cases FILE] [--cover FILE] [--pairs FILE]
-//                  [--fixtures FILE] [--seed N]
+//                  [--fixtures FILE] [--seed N] [--rows]
 // With --cases the shapes are those that cases.py printed to the file, and no others are checked.
 // --cover writes the few pairs of kernel and case that stand for all; with --pairs only those of
 // such a file run, each once, as for a sanitizer.
@@ -30,7 +30,7 @@ struct Options {
   std::string filter, json, cases, cover, pairs, fixtures;
   uint64_t seed = 0;
   bool quick = false, check_only = false, time_only = false, small = false, list = false;
-  bool large = false;
+  bool large = false, rows = false;
 };
 
 nlohmann::json read_json(const std::string& path) {
@@ -268,6 +268,13 @@ class Check {
 };
 
 int run(const Options& options) {
+  if (options.rows) {
+    for_each_operator([&]<class Op>() {
+      for (const Kernel<Op>* kernel : kernels<Op>())
+        if (kernel->device == Device::kCuda) std::printf("%s\n", kernel->name.data());
+    });
+    return 0;
+  }
   if (this_machine().cuda_sm == 0) give_up("no CUDA device");
   Check check(options);
   if (options.list) {
@@ -305,6 +312,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "Of the random inputs");
   app.add_flag("--small", options.small, "The small cases of the tests alone");
   app.add_flag("--large", options.large, "The shapes of models and of large indices alone");
+  app.add_flag("--rows", options.rows, "List the CUDA rows");
   app.add_flag("--list", options.list, "List the shapes");
   CLI11_PARSE(app, argc, argv);
   return hiss::bench::run(options);

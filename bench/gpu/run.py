@@ -19,6 +19,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import secrets
 import shlex
 import shutil
@@ -74,13 +75,15 @@ def check_all(options, folder):
   """Step 1. Ends the run if a part has failed."""
   say(f"correctness, seed {options.seed}")
   seed = ("--seed", options.seed)
-  operators = sorted({case["operator"] for case in cases.named()})
-  files = {operator: pathlib.Path(folder, f"{operator}.json") for operator in operators}
+  rows = said(str(options.check), "--rows").split()
+  if not rows:
+    sys.exit(f"bench gpu: {options.check} names no kernel")
+  files = {row: pathlib.Path(folder, f"{number}.json") for number, row in enumerate(rows)}
   failed = run_beside({
-      f"cases of {operator}": [
+      f"cases of {row}": [
           options.check, "--small", "--fixtures", FIXTURES, *seed, "--cover", file, "--filter",
-          f"^{operator}/"
-      ] for operator, file in files.items()
+          f"^{re.escape(row)} "
+      ] for row, file in files.items()
   })
   if failed:
     sys.exit(f"bench gpu: {failed}")
