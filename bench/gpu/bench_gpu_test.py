@@ -4,6 +4,10 @@
 import contextlib
 import copy
 import io
+import os
+import pathlib
+import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -333,6 +337,19 @@ class Sanitize(unittest.TestCase):
     self.assertIn("end", sanitize.judge("memcheck", 0, CLEAN.replace("ERROR SUMMARY", ""))[0])
     self.assertIn("ended with 99", sanitize.judge("memcheck", 99, CLEAN)[0])
 
+  def test_a_process_that_takes_too_long_is_ended_and_told(self):
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+      program = pathlib.Path(folder, "compute-sanitizer")
+      program.write_text("#!/bin/sh\necho begun\nsleep 30\n")
+      program.chmod(0o755)
+      path = f'{folder}:{os.environ["PATH"]}'
+      with unittest.mock.patch.dict(os.environ, PATH=path):
+        failure, _, output = sanitize.run_part("memcheck", "check", "pairs", 0.5)
+    self.assertIn("not at its end", failure)
+    self.assertIn("begun", output)
+    self.assertLess(time.monotonic() - begin, 20)
+
   def test_every_pair_is_in_one_part(self):
     pairs = [{"kernel": "k", "case": str(i)} for i in range(10)]
     parts = sanitize.split(pairs, 4)
@@ -343,7 +360,7 @@ class Sanitize(unittest.TestCase):
   def test_without_a_sanitizer_it_says_so(self):
     with unittest.mock.patch("shutil.which", return_value=None), \
          contextlib.redirect_stdout(io.StringIO()) as said:
-      self.assertIsNone(sanitize.sanitize("check", [], sanitize.TOOLS, 2))
+      self.assertIsNone(sanitize.sanitize("check", [], sanitize.TOOLS, 2, 1))
     self.assertIn("skipped", said.getvalue())
 
 

@@ -24,6 +24,20 @@ namespace hiss::bench {
 using testing_support::Case;
 using testing_support::TensorSet;
 
+// Bytes from the first to the last element of each tensor: what its copy takes.
+template <class Op>
+int64_t reach_of(const typename Op::Args& args) {
+  int64_t bytes = 0;
+  ops::Fields<Op>::tensors(args, [&](std::string_view, const auto& view) {
+    if (!view.present() || view.elements() == 0) return;
+    int64_t elements = 1;
+    for (int axis = 0; axis < view.rank; ++axis)
+      elements += (view.shape[axis] - 1) * std::abs(view.stride[axis]);
+    bytes += elements * size_of(view.dtype);
+  });
+  return bytes;
+}
+
 // The device's copy of the arguments of a case.
 template <class Op>
 class Mirror {
@@ -39,14 +53,17 @@ class Mirror {
   }
   const typename Op::Args& args() const { return args_; }
 
-  // Brings everything back into the host's memory, where the test set watches for damage.
-  void bring_back() const {
+  enum class Back { kAll, kOutputs };
+  // Brings everything back into the host's memory, where the test set watches for damage; or what
+  // a kernel may write, where the rest is memory that nobody may.
+  void bring_back(Back what = Back::kAll) const {
     for (const auto& [host, piece] : pieces_)
-      for_each_run(piece, [&](int64_t at, int64_t bytes) {
-        must(cudaMemcpy(piece.host + at, piece.device + at, static_cast<size_t>(bytes),
-                        cudaMemcpyDeviceToHost),
-             "bring back");
-      });
+      if (what == Back::kAll || piece.output)
+        for_each_run(piece, [&](int64_t at, int64_t bytes) {
+          must(cudaMemcpy(piece.host + at, piece.device + at, static_cast<size_t>(bytes),
+                          cudaMemcpyDeviceToHost),
+               "bring back");
+        });
   }
   int64_t bytes() const {
     int64_t sum = 0;
@@ -59,10 +76,17 @@ class Mirror {
     std::byte *host, *device;
     int64_t bytes;
     int64_t rows, row_step, row_bytes;  // of axis 0, where what lies between is too much to copy
+    bool output = false;
   };
 
   template <class View>
   const Piece& copy_of(const View& view, DeviceSet& set) {
+    Piece& piece = piece_of(view, set);
+    piece.output |= std::is_same_v<View, TensorView>;
+    return piece;
+  }
+  template <class View>
+  Piece& piece_of(const View& view, DeviceSet& set) {
     const int64_t element = size_of(view.dtype);
     int64_t below = 0, extent = element, row_bytes = element, row_below = 0;
     for (int axis = 0; axis < view.rank; ++axis) {
@@ -103,6 +127,14 @@ struct Verdict {
 
 enum class Runs { kTwice, kOnce };
 
+// Cases whose tensors reach past what several processes at once have memory for.
+enum class Reach { kAny, kNear, kFar };
+template <class Op>
+bool is_within(const typename Op::Args& args, Reach reach) {
+  constexpr int64_t kNear = int64_t{1} << 30;
+  return reach == Reach::kAny || (reach_of<Op>(args) <= kNear) == (reach == Reach::kNear);
+}
+
 template <class Op>
 ConstTensorView tensor_named(const typename Op::Args& args, std::string_view name) {
   ConstTensorView found;
@@ -141,10 +173,11 @@ int64_t count_differing_outputs(const typename Op::Args& one, const typename Op:
 // tools under which each takes its time, directly alone.
 template <class Op>
 Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, cudaStream_t stream,
-                   Runs runs) {
+                   Runs runs, Reach reach) {
   Verdict verdict;
   TensorSet host(seed);
   const typename Op::Args args = c.make(host);
+  if (!is_within<Op>(args, reach)) return verdict;
   typename Op::Args on_device = args;
   on_device.device = Device::kCuda;
   verdict.declined = kernel.declines(Op::describe(on_device), this_machine());

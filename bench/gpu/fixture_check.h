@@ -25,7 +25,7 @@ std::string check_fixture(const Kernel<Op>& kernel, const app::StoredCase& store
   if (const Status status = DeviceRun<Op>(kernel, mirror.args(), set).launch(stream); !status.ok())
     return status.message();
   must(cudaStreamSynchronize(stream), "run");
-  mirror.bring_back();
+  mirror.bring_back(Mirror<Op>::Back::kOutputs);
   for (const auto& output : loaded->outputs()) {
     if (!output.expected.present()) return output.stored_name + ": not in the file";
     const auto c = ops::compare(output.got, output.expected,

@@ -67,7 +67,7 @@ class Check {
         if (!matches(kernel->name, c.name)) continue;
         ++wanted;
         Verdict v = check_case<Op>(*kernel, c, seed_of(c), stream_,
-                                   options_.pairs.empty() ? Runs::kTwice : Runs::kOnce);
+                                   options_.pairs.empty() ? Runs::kTwice : Runs::kOnce, reach());
         if (!v.ran) continue;
         ++ran;
         covers.push_back(std::move(v.covers));
@@ -123,9 +123,10 @@ class Check {
         if constexpr (kSequence)
           if (c.name == "base" || c.name == "strict" || c.name == "fast" || c.name == "mirrored" ||
               c.name.find("length_1026") != c.name.npos || c.name.ends_with("channels_first"))
-            note_wrong(kernel->name, c.name, check_cuts<Op>(*kernel, c, seed_of(c), stream_, cuts));
+            note_wrong(kernel->name, c.name,
+                       check_cuts<Op>(*kernel, c, seed_of(c), reach(), stream_, cuts));
         note_wrong(kernel->name, c.name,
-                   check_broken_lists<Op>(*kernel, c, seed_of(c), stream_, broken));
+                   check_broken_lists<Op>(*kernel, c, seed_of(c), reach(), stream_, broken));
       }
       std::printf("      %-52s %4d cuts, %d runs with broken lists\n", kernel->name.data(), cuts,
                   broken);
@@ -198,6 +199,9 @@ class Check {
   template <class Op>
   uint64_t seed_of(const Case<Op>& c) const {
     return testing_support::seed_of(c.name) + options_.seed;
+  }
+  Reach reach() const {
+    return options_.small ? Reach::kNear : options_.large ? Reach::kFar : Reach::kAny;
   }
   void note_wrong(std::string_view kernel, const std::string& name, const std::string& wrong) {
     if (wrong.empty()) return;
@@ -283,7 +287,7 @@ int run(const Options& options) {
   }
   const bool small = options.small || !options.pairs.empty();
   if (!small) check.measure_peaks();
-  if (!options.time_only && !options.large && options.cases.empty()) {
+  if (!options.time_only && options.cases.empty()) {
     for_each_operator([&]<class Op>() { check.run_cases<Op>(); });
     for_each_operator([&]<class Op>() { check.run_laws<Op>(); });
   }
@@ -310,8 +314,10 @@ int main(int argc, char** argv) {
   app.add_option("--pairs", options.pairs, "Only the pairs of this file, each once");
   app.add_option("--fixtures", options.fixtures, "Stored cases with their results, too");
   app.add_option("--seed", options.seed, "Of the random inputs");
-  app.add_flag("--small", options.small, "The small cases of the tests alone");
-  app.add_flag("--large", options.large, "The shapes of models and of large indices alone");
+  app.add_flag("--small", options.small,
+               "Cases of the tests that reach no further than 1 GiB, alone");
+  app.add_flag("--large", options.large,
+               "The other cases, and the shapes of models and large indices");
   app.add_flag("--rows", options.rows, "List the CUDA rows");
   app.add_flag("--list", options.list, "List the shapes");
   CLI11_PARSE(app, argc, argv);

@@ -137,6 +137,10 @@ def main():
                       type=int,
                       default=sanitize.parts_of_machine(),
                       help="processes of each sanitizer")
+  parser.add_argument("--seconds",
+                      type=float,
+                      default=600,
+                      help="that a process of a sanitizer may take")
   parser.add_argument("--checks",
                       type=pathlib.Path,
                       help="file of what step 1 found, which step 3 puts into the JSON")

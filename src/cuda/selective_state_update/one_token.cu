@@ -244,7 +244,7 @@ template <class T, class State, bool kTied>
 Status launch_lanes(const SelectiveStateUpdate::Args& args, cudaStream_t stream) {
   // More than fills the device at once is bound by memory: larger pieces a warp. Less is bound by
   // latency: many warps.
-  constexpr int64_t kFewBytes = 8 << 20, kEarlyBytes = 4 << 20;
+  constexpr int64_t kFewBytes = 8 << 20, kEarlyBytes = 6 << 20;
   constexpr int kMinBlocks = sizeof(State) == 4 ? 4 : 3;  // what fits in registers
   const int64_t batch = args.x.shape[0], nheads = args.x.shape[2], dstate = args.A.shape[2];
   const int64_t bytes = args.x.elements() * dstate * static_cast<int64_t>(sizeof(State));
