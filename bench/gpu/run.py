@@ -93,9 +93,9 @@ def check_all(options, folder):
     large = pool.submit(run_beside,
                         {"large shapes": [options.check, "--check-only", "--large", *seed]})
     found = sanitize.sanitize(options.check, pairs, sanitize.TOOLS, options.parts)
+    if options.checks:
+      options.checks.write_text(json.dumps(dict(seed=options.seed, sanitizers=found), indent=1))
     failed = large.result()
-  if options.checks:
-    options.checks.write_text(json.dumps(dict(seed=options.seed, sanitizers=found), indent=1))
   if found and not found["clean"]:
     failed["sanitizers"] = 1
   if failed:

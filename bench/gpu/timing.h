@@ -109,7 +109,7 @@ Times time_calls(size_t count, Record&& record, cudaStream_t stream, bool quick)
 
 // As peers/timing.py has them: bytes of inputs that no cache holds together.
 constexpr double kCold = 200 << 20;
-constexpr size_t kMostSets = 256;
+constexpr size_t kMostSets = 128;
 
 // Several sets of inputs, so that together they are larger than the cache twice over.
 template <class Op>
