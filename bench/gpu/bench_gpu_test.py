@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """Tests of what needs no GPU: merge.py, report.py, sanitize.py, and when a peer is timed."""
+import argparse
 import contextlib
 import copy
 import io
+import json
 import os
 import pathlib
 import tempfile
@@ -217,6 +219,21 @@ class Report(unittest.TestCase):
       self.assertEqual(table.count("**missed**"), missed)
 
 
+CHECK = """#!/usr/bin/env python3
+import json, sys
+if "--rows" in sys.argv:
+  sys.exit(print("op/cuda.a op/cuda.b"))
+if "--cover" in sys.argv:
+  with open(sys.argv[sys.argv.index("--cover") + 1], "w") as file:
+    json.dump([dict(kernel=sys.argv[sys.argv.index("--filter") + 1], case="base")], file)
+print("{0}")
+sys.exit(not "{0}".startswith("0"))
+"""
+SANITIZER = """#!/bin/sh
+shift 6
+"$@"
+echo "========= ERROR SUMMARY: 0 errors"
+"""
 RACE = """========= COMPUTE-SANITIZER
 =========
 ========= Error: Race reported between Read access at void hiss::cuda::ssd::store_weights<(int)1>(x)+0x90
@@ -282,6 +299,10 @@ class RunLines(unittest.TestCase):
     self.assertNotIn("failed", text)
     self.assertIn("**failed**: bad", self.lines(dict(sanitizers=found(failed=["bad"]))))
 
+  def test_a_row_that_is_wrong_is_told(self):
+    self.assertIn("**Failed**: cases of a",
+                  self.lines(dict(seed=1, failed={"cases of a": 1}, sanitizers=found())))
+
   def test_without_sanitizers_it_says_so(self):
     self.assertIn("no compute-sanitizer", self.lines(dict(seed=1, sanitizers=None)))
 
@@ -299,6 +320,42 @@ class Run(unittest.TestCase):
     self.assertEqual(failed, {"bad": 3})
     self.assertIn("why", said.getvalue())
     self.assertIn("fine", said.getvalue())
+
+
+  def check_all(self, answer):
+    """Step 1 with a program that says `answer` of each row, and a sanitizer that finds nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+      for name, text in (("check", CHECK.format(answer)), ("compute-sanitizer", SANITIZER)):
+        program = pathlib.Path(folder, name)
+        program.write_text(text)
+        program.chmod(0o755)
+      options = argparse.Namespace(check=pathlib.Path(folder, "check"),
+                                   seed=1,
+                                   parts=2,
+                                   seconds=30,
+                                   checks=pathlib.Path(folder, "checks.json"))
+      path = f'{folder}:{os.environ["PATH"]}'
+      with unittest.mock.patch.dict(os.environ, PATH=path), \
+           contextlib.redirect_stdout(io.StringIO()):
+        try:
+          run.check_all(options, folder)
+          ended = ""
+        except SystemExit as e:
+          ended = str(e)
+      return ended, json.loads(options.checks.read_text())
+
+  def test_step_1_checks_each_row_and_sanitizes_what_stands_for_it(self):
+    ended, checks = self.check_all("0 wrong")
+    self.assertEqual(ended, "")
+    self.assertTrue(checks["sanitizers"]["clean"])
+    self.assertEqual(checks["sanitizers"]["racecheck"]["cases"], 2)
+    self.assertEqual(checks["failed"], {})
+
+  def test_a_wrong_row_fails_step_1_after_the_sanitizers(self):
+    ended, checks = self.check_all("1 wrong")
+    self.assertIn("cases of op/cuda.a", ended)
+    self.assertIn("cases of op/cuda.a", checks["failed"])
+    self.assertFalse(checks["sanitizers"]["clean"])
 
 
 class Sanitize(unittest.TestCase):

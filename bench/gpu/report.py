@@ -154,6 +154,7 @@ def run_lines(result, name):
   if "checks" not in result:
     return lines
   found = result["checks"]["sanitizers"]
+  lines += [f"**Failed**: {name}." for name in result["checks"].get("failed", {})]
   if not found:
     return lines + ["", "There was no compute-sanitizer."]
   for tool in ("memcheck", "racecheck"):
