@@ -39,6 +39,7 @@ struct Shared {
   static constexpr bool kMixed = kHeads > 2;
   // A third warpgroup makes the weights, where its registers can be spared.
   static constexpr bool kWeigher = kOutputs && kN <= 128;
+  static constexpr bool kWalksAhead = kWeigher;  // blocks may begin within a unit
   static constexpr int kThreads = kWeigher ? 512 : 384;
   // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
   static constexpr int kCopyRegisters = kWeigher ? 56 : kOutputs ? 40 : 88;
@@ -66,6 +67,7 @@ struct Shared {
 // Which rows are worked on, and which tokens.
 struct Place {
   int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
+  int64_t walk_from;                  // tokens from here to begin are walked ahead
   int64_t unit;                       // sequence and rows
   int block, group, rank;             // rank of the segment
   bool last;                          // segment of the sequence
@@ -100,47 +102,35 @@ __device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) 
   const int64_t first = span.begin + p.rank * each * kChunk, last = first + each * kChunk;
   p.begin = first < span.end ? first : span.end;
   p.end = last < span.end ? last : span.end;
+  p.walk_from = p.begin;
   return p;
 }
 
-__host__ __device__ inline int64_t chunks_of(const HopperScan& k) {
-  return (k.sequences.seqlen + kChunk - 1) / kChunk;
-}
-
-// Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
-// chunks: the segment of a unit that lies in a part.
-__device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t part) {
+// The tokens of unit `unit` that a range of chunks over all units has.
+__device__ inline Place place_in_range(const HopperScan& k, int64_t unit, int64_t begin,
+                                       int64_t end) {
   Place p = place_of_unit(k, unit);
-  const int64_t chunks = chunks_of(k);
-  const int64_t at = unit * chunks, first = max(part * k.part, at);
-  const int64_t last = min((part + 1) * k.part, at + chunks);
-  p.rank = static_cast<int>(part - at / k.part);
-  p.last = last == at + chunks;
-  p.begin = (first - at) * kChunk;
-  p.end = p.last ? k.sequences.seqlen : (last - at) * kChunk;
+  const int64_t chunks = chunks_of(k), at = unit * chunks;
+  p.rank = begin > at;
+  p.last = end >= at + chunks;
+  p.walk_from = 0;
+  p.begin = p.rank > 0 ? (begin - at) * kChunk : 0;
+  p.end = p.last ? k.sequences.seqlen : (end - at) * kChunk;
   return p;
 }
 
-// The block's segment `i` in a pass, if there is one: in the second pass those of the block's part,
-// in the first the last of them, if its unit goes on in the next part.
+// The block's segment `i` in a pass, if there is one.
 template <bool kOutputs>
 __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
-  if (k.part == 0) {
+  if (!kOutputs || k.ranges == 0) {
     if (i > 0) return false;
     p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
     return true;
   }
-  const int64_t chunks = chunks_of(k);
-  if constexpr (kOutputs) {
-    const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
-    const int64_t unit = begin / chunks + i;
-    if (unit * chunks >= end) return false;
-    p = place_in_part(k, unit, block);
-    return true;
-  }
-  const int64_t next = (block + 1) * k.part;
-  if (i > 0 || next % chunks == 0) return false;
-  p = place_in_part(k, next / chunks, block);
+  const int64_t begin = k.range_begin[block], end = k.range_begin[block + 1];
+  const int64_t unit = begin / chunks_of(k) + i;
+  if (unit * chunks_of(k) >= end) return false;
+  p = place_in_range(k, unit, begin, end);
   return true;
 }
 
@@ -165,8 +155,8 @@ struct Cutter {
   int length = 0;
   bool at_checkpoint = false;
 
-  __device__ Cutter(const HopperScan& k, const Place& p) : t(p.begin), end(p.end) {
-    while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
+  __device__ Cutter(const HopperScan& k, const Place& p) : t(p.walk_from), end(p.end) {
+    while (checkpoint < k.ncheckpoints && token(k) < p.begin) ++checkpoint;
     measure(k);
   }
   __device__ int64_t token(const HopperScan& k) const {

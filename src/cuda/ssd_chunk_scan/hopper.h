@@ -17,6 +17,7 @@ namespace hiss::cuda::ssd {
 constexpr int kChunk = 64;       // tokens worked on at once
 constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a block owns
 constexpr int kMaxSegments = 32;
+constexpr int kMaxRanges = 160;
 
 // The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
 struct HopperScan {
@@ -36,12 +37,19 @@ struct HopperScan {
   float* exchange;  // states between segments
   float dt_min, dt_max;
   int nheads, headdim, dstate, ngroups;
-  int segments;   // of a unit, at most
+  int segments;   // of a unit, where units are cut into equal segments
   int64_t units;  // blocks' rows of each sequence
-  int64_t part;   // chunks of a block, over all units; 0: each unit is cut into equal segments
+  // Where they are not: the ranges of chunks, over all units, that blocks work on. A block that
+  // begins within a unit walks the tokens before, for their state.
+  int ranges;
+  int32_t range_begin[kMaxRanges + 1];
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };
+
+constexpr int64_t chunks_of(const HopperScan& scan) {
+  return (scan.sequences.seqlen + kChunk - 1) / kChunk;
+}
 
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.
 constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 512; }

@@ -17,10 +17,14 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
   l.row = 16 * l.warp + l.lane / 4, l.column = 2 * (l.lane % 4);
   auto& ring = progress.ring;
   auto& to = progress.weights;
-  for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance(), to.advance()) {
+  for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at;
-    float cb[32];
     stages.full[at].wait(ring.stage.phase);
+    if (cut.t < p.begin) {
+      if (l.lane == 0) stages.empty[at].arrive();
+      continue;
+    }
+    float cb[32];
     convert_tiles<T, S>(stages.memory + at * S::kStage, 2 * S::kPanels, 384, 128);
     multiply_cb<S>(cb, stages.base + at * S::kStage, 0);
     wgmma_wait<0>();
@@ -33,7 +37,34 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
       stages.weights_full[to.at].arrive();
       stages.empty[at].arrive();
     }
+    to.advance();
   }
+}
+
+// A chunk before the block's range, for the state.
+template <class T, class S, int n>
+__device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n],
+                                           const Rings<S>& ring, int& previous_row) {
+  const int at = ring.stage.at, row_at = ring.row.at;
+  const Scalars& own = w.stages.scalars(at, w.l.slot);
+  convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels, 128, 256);
+  uint32_t x[4][4], weighted[4][4];
+  load_rows<T>(x, w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile, w.l);
+  weigh_rows(weighted, x, w.l, own);
+  const float decay[2] = {own.from_start[kChunk - 1], own.from_start[kChunk - 1]};
+  update_state(state, decay, weighted, w.stages.base + at * S::kStage);
+  wgmma_wait<0>();
+  pin(state);
+  pin(weighted);
+  if (w.l.lane == 0) {
+    w.stages.empty[at].arrive();
+    w.stages.row_empty[row_at].arrive();
+    if (previous_row >= 0) {
+      if (w.l.warp == 0) wait_stores_read();
+      w.stages.row_empty[previous_row].arrive();
+    }
+  }
+  previous_row = -1;
 }
 
 // The whole of a segment, from the state before it.
@@ -45,7 +76,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
   uint32_t skip[4] = {};
   if (skips) read_skip(w, skip);
   auto& [ring, from, previous_row] = progress;
-  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance(), from.advance()) {
+  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
@@ -53,6 +84,10 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
     char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
     w.stages.full[at].wait(ring.stage.phase);
+    if (cut.t < w.p.begin) {
+      walk_ahead<T>(w, state, ring, previous_row);
+      continue;
+    }
     if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
       w.stages.weights_full[from.at].wait(from.phase);
     if (length < kChunk) [[unlikely]]
@@ -105,6 +140,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
     pin(state);
     pin(weighted);
     if (l.lane == 0) w.stages.empty[at].arrive();
+    from.advance();
     if (cut.at_checkpoint) [[unlikely]]
       store_checkpoint(w, cut.checkpoint, state);
   }

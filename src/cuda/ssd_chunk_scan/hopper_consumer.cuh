@@ -10,7 +10,7 @@
 namespace hiss::cuda::ssd {
 
 // Named barriers; 1 and 2 are the warpgroups'. Weights are read by warpgroup 0, and 1 (5).
-constexpr int kWeightsStored = 3, kWeightsRead = 4, kConverted = 6;
+constexpr int kWeightsStored = 3, kWeightsRead = 4, kConverted = 6, kConvertedByBoth = 7;
 
 constexpr int kRowWarps = 8;  // that hold the state
 
@@ -67,7 +67,7 @@ __device__ __forceinline__ void convert_tiles(char* stage, int tiles, int first,
                as_factors<T>(piece.w)};
     }
     fence_async_proxy();
-    named_barrier(kConverted, threads);
+    named_barrier(threads == 128 ? kConverted : kConvertedByBoth, threads);
   }
 }
 
@@ -343,9 +343,10 @@ __device__ void store_state(const float (&state)[n], float* to, int64_t p_stride
   });
 }
 
-template <int n>
-__device__ void load_state(float (&state)[n], const float* from, int64_t p_stride, int dstate,
-                           int row_in_head, const Lane& l) {
+// put(i, registers i and i + 1 of the state).
+template <int n, class Put>
+__device__ __forceinline__ void load_state(const float* from, int64_t p_stride, int dstate,
+                                           int row_in_head, const Lane& l, Put&& put) {
   const bool pairs = in_pairs(from, p_stride, dstate);
   for_each_pair<n>(l, [&](int i, int half, int column) {
     const float* at = from + (row_in_head + 8 * half) * p_stride + column;
@@ -356,7 +357,7 @@ __device__ void load_state(float (&state)[n], const float* from, int64_t p_strid
       if (column < dstate) v.x = at[0];
       if (column + 1 < dstate) v.y = at[1];
     }
-    state[i] = v.x, state[i + 1] = v.y;
+    put(i, v);
   });
 }
 

@@ -112,7 +112,7 @@ __global__ __launch_bounds__(Shared<kN, kHeads, kZ, true>::kThreads,
   release_next_launch();
   run_block<T, S, kZ, true>(k, [](const Bench<S>& w, Progress<S>& progress) {
     float state[kN / 2];
-    if (w.p.rank == 0 && w.p.last)  // nothing was handed on
+    if (w.k.segments == 1)
       begin_state(w, state);
     else
       gather_state(w, state);

@@ -46,18 +46,19 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
     const uint32_t to = stages.base + ring.stage.at * S::kStage;
     const uint32_t rows_to = stages.row_base + ring.row.at * S::kRowStage;
     const int t = static_cast<int>(cut.t);
-    constexpr int kTiles = 2 + S::kPanels * (kOutputs ? 2 : 1) + (kZ ? 2 : 0);
+    const bool outputs = kOutputs && cut.t >= p.begin;
+    const int tiles = 2 + S::kPanels * (outputs ? 2 : 1) + (kZ && outputs ? 2 : 0);
     stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
-    full.arrive_expecting(kTiles * kTile);
+    full.arrive_expecting(static_cast<uint32_t>(tiles * kTile));
     for (int i = 0; i < S::kPanels; ++i) {
       load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
-      if constexpr (kOutputs)
-        load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
+      if (outputs) load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
     }
     stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
     for (int i = 0; i < 2; ++i) {
       load_tile(rows_to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);
-      if constexpr (kZ) load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
+      if (kZ && outputs)
+        load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
     }
   }
 }

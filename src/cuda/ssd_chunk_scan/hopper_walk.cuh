@@ -7,17 +7,12 @@
 
 namespace hiss::cuda::ssd {
 
-// Where a thread's part of what follows segment `rank - 1` is handed on. A part begins with at most
-// one such state, and at most one unit that begins in it goes on behind it.
+// Where a thread's part of what follows segment `rank - 1` is handed on.
 template <class S>
 __device__ __forceinline__ float* exchange_of(const HopperScan& k, const Place& p, int warpgroup,
                                               int rank) {
-  int64_t slot = p.unit * k.segments + rank;
-  if (k.part != 0) {
-    const int64_t first = p.unit * chunks_of(k) / k.part;
-    slot = rank == 0 ? 2 * first + 1 : 2 * (first + rank);
-  }
-  return k.exchange + (2 * slot + warpgroup) * exchange_floats(64 * S::kPanels) +
+  return k.exchange +
+         ((p.unit * k.segments + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
          threadIdx.x % 128 * 4;
 }
 
@@ -35,14 +30,18 @@ struct Bench {
   __device__ float* exchange(int rank) const { return exchange_of<S>(k, p, warpgroup, rank); }
 };
 
+template <class W>
+__device__ const float* initial_of(const W& w) {
+  return w.k.initial + w.p.sequence * w.k.initial_stride[0] + w.head * w.k.initial_stride[1];
+}
+
 template <class W, int n>
 __device__ void begin_state(const W& w, float (&state)[n]) {
-  const HopperScan& k = w.k;
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  if (k.initial && w.l.stored)
-    load_state(state, k.initial + w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
-               k.initial_stride[2], k.dstate, w.row_in_head, w.l);
+  if (w.k.initial && w.l.stored)
+    load_state<n>(initial_of(w), w.k.initial_stride[2], w.k.dstate, w.row_in_head, w.l,
+                  [&](int i, float2 v) { state[i] = v.x, state[i + 1] = v.y; });
 }
 
 template <class W, int n>
@@ -131,9 +130,10 @@ template <class W, int n>
 __device__ void gather_state(const W& w, float (&state)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  for (int rank = w.k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
+  const int first = w.k.initial ? 0 : 1;  // what is not zero
+  for (int rank = first; rank <= w.p.rank; ++rank) {
     const float* from = w.exchange(rank);
-    const float decay = from[n * 128];
+    const float decay = rank == first ? 0.0f : from[n * 128];
 #pragma unroll
     for (int i = 0; i < n; i += 4) {
       const float4 v = *reinterpret_cast<const float4*>(from + i * 128);

@@ -47,15 +47,26 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   return {};
 }
 
+constexpr Costs kCosts{.state_chunk = 0.45, .begin = 2.5, .hand_over = 2, .state = 0.5};
+
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int64_t states = exchanged_states(p, cut_parts(p, machine.num_sms));
-  return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
+  double cost = 0;
+  const int n = segments(p, machine.num_sms, kCosts, &cost);
+  if (n == 1) return 0;
+  return static_cast<size_t>(units(p) * n * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  HopperScan scan = scan_of(args, p, cut_parts(p, this_machine().num_sms));
+  const int num_sms = this_machine().num_sms;
+  double cost = 0;
+  HopperScan scan = scan_of(args, p, segments(p, num_sms, kCosts, &cost));
+  // A block that walks ahead reads what another block may have written to the same memory.
+  const bool in_place =
+      args.y.data == args.x.data ||
+      (args.final_states.present() && args.final_states.data == args.initial_states.data);
+  if (!p.packed && !in_place && padded(p.dstate) <= 128) choose_ranges(scan, num_sms, kCosts, cost);
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))
