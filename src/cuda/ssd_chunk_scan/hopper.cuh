@@ -37,21 +37,20 @@ template <int kN, int kHeads, bool kZ, bool kOutputs>
 struct Shared {
   static constexpr int kPanels = kN / 64, kSlots = kHeads;
   static constexpr bool kMixed = kHeads > 2;
-  // A third warpgroup makes the weights, where its registers can be spared.
-  static constexpr bool kWeigher = kOutputs && kN <= 128;
-  static constexpr bool kWalksAhead = kWeigher;  // blocks may begin within a unit
-  static constexpr int kThreads = kWeigher ? 512 : 384;
+  static constexpr bool kLong = kN > 128;  // the state takes most of the registers
+  // A third warpgroup makes the weights.
+  static constexpr int kThreads = kOutputs ? 512 : 384;
   // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
-  static constexpr int kCopyRegisters = kWeigher ? 56 : kOutputs ? 40 : 88;
-  static constexpr int kWeighRegisters = 104;
-  static constexpr int kRowRegisters = kWeigher ? 176 : kOutputs ? 232 : 208;
+  static constexpr int kCopyRegisters = !kOutputs ? 88 : kLong ? 32 : 56;
+  static constexpr int kWeighRegisters = kLong ? 64 : 104;
+  static constexpr int kRowRegisters = !kOutputs ? 208 : kLong ? 208 : 176;
   // x and z, then y: a ring of its own, held until y is on its way.
   static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
   // B, C and the scalars: held until the state is up to date.
   static constexpr int kC = kPanels * kTile, kScalars = (kOutputs ? 2 : 1) * kC;
   static constexpr int kScalarBytes = kSlots * sizeof(Scalars);
   static constexpr int kStage = kScalars + (kScalarBytes + 1023) / 1024 * 1024;
-  static constexpr int kWeightStages = !kOutputs ? 0 : kWeigher && kHeads < 4 ? 2 : 1;
+  static constexpr int kWeightStages = !kOutputs ? 0 : kHeads < 4 && !(kLong && kZ) ? 2 : 1;
   static constexpr int kWeightStage = kSlots * kTile, kWeights = kWeightStages * kWeightStage;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + kRowStage);
@@ -83,9 +82,8 @@ __device__ inline Place place_of_unit(const HopperScan& k, int64_t unit) {
   p.group = static_cast<int>(unit % blocks) / k.blocks_per_group;
   p.block = static_cast<int>(unit % blocks) % k.blocks_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
-  const int last_row = p.heads_per_group * k.headdim - 1;
-  p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
-  p.slots = min(kBlockRows * (p.block + 1) - 1, last_row) / k.headdim - p.first_head + 1;
+  const Heads heads = heads_of_block(p.block, p.heads_per_group, k.headdim);
+  p.first_head = heads.first, p.slots = heads.count;
   p.row = k.sequences.at(p.sequence).row;
   return p;
 }

@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cuda/tile/sequences.cuh"
@@ -49,6 +50,16 @@ struct HopperScan {
 
 constexpr int64_t chunks_of(const HopperScan& scan) {
   return (scan.sequences.seqlen + kChunk - 1) / kChunk;
+}
+
+// The heads of a group that have rows in one of its blocks.
+struct Heads {
+  int first, count;
+};
+constexpr Heads heads_of_block(int block, int heads_per_group, int headdim) {
+  const int last_row = heads_per_group * headdim - 1;
+  const int first = std::min(kBlockRows * block, last_row) / headdim;
+  return {first, std::min(kBlockRows * (block + 1) - 1, last_row) / headdim - first + 1};
 }
 
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.

@@ -30,7 +30,7 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
     wgmma_wait<0>();
     pin(cb);
     stages.weights_empty[to.at].wait(to.phase ^ 1);
-    store_all_weights(cb, weights + to.at * S::kWeightStage, l, &stages.scalars(at, 0), p.slots, 0);
+    store_all_weights<S::kLong ? 1 : 2>(cb, weights + to.at * S::kWeightStage, l, &stages.scalars(at, 0), p.slots, 0);
     fence_async_proxy();
     __syncwarp();
     if (l.lane == 0) {
@@ -52,7 +52,8 @@ __device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n],
   load_rows<T>(x, w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile, w.l);
   weigh_rows(weighted, x, w.l, own);
   const float decay[2] = {own.from_start[kChunk - 1], own.from_start[kChunk - 1]};
-  update_state(state, decay, weighted, w.stages.base + at * S::kStage);
+  decay_state(state, decay);
+  add_to_state(state, weighted, w.stages.base + at * S::kStage);
   wgmma_wait<0>();
   pin(state);
   pin(weighted);
@@ -94,8 +95,13 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
       clear_rows<S>(w.stages.memory + at * S::kStage, tile_memory, length, w.warpgroup);
 
     float y[32];
-    uint32_t operand[4 * S::kPanels][4], x[4][4];
+    uint32_t operand[S::kLong ? 4 : 4 * S::kPanels][4], x[4][4];
     read_state<S>(y, operand, state, stage);
+    if constexpr (S::kLong) {  // or too many registers are in use
+      wgmma_wait<0>();
+      pin(y);
+      pin(operand);
+    }
     load_rows<T>(x, tile, l);
     const bool faults = any_fault(x);
     int2 first_fault = {kChunk, kChunk};
@@ -112,14 +118,24 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
       add_tokens_by_warp(y, x, weights + l.slot * kTile, l);
     else
       add_tokens<S>(y, x, weights + l.slot * kTile);
-    uint32_t weighted[4][4];
-    weigh_rows(weighted, x, l, own);
     const float end = own.from_start[kChunk - 1];
     const float decay[2] = {first_fault.x < kChunk ? NAN : end, first_fault.y < kChunk ? NAN : end};
-    update_state(state, decay, weighted, stage);
-    wgmma_wait<1>();
-    pin(y);
-    pin(x);
+    uint32_t weighted[4][4];
+    if constexpr (S::kLong) {
+      decay_state(state, decay);
+      wgmma_wait<0>();
+      pin(y);
+      pin(x);
+      weigh_rows(weighted, x, l, own);
+      add_to_state(state, weighted, stage);
+    } else {
+      weigh_rows(weighted, x, l, own);
+      decay_state(state, decay);
+      add_to_state(state, weighted, stage);
+      wgmma_wait<1>();
+      pin(y);
+      pin(x);
+    }
     if (l.lane == 0) {
       w.stages.weights_empty[from.at].arrive();
       if (previous_row >= 0) {

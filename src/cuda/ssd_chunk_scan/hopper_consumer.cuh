@@ -107,24 +107,28 @@ __device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], const uin
       weighted[j][i] = times(x[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
 }
 
-// state += weighted B
+// state += weighted B, in products of at most 128 states: the compiler gives a product that needs
+// more registers than a thread has at first none.
 template <int n>
 __device__ __forceinline__ void add_to_state(float (&state)[n], const uint32_t (&weighted)[4][4],
                                              uint32_t stage) {
-  const uint64_t b = rows_are_products(stage, kTile);
+  constexpr int kPart = n < 64 ? n : 64;
   wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, weighted[j], further(b, j * 2048), 1);
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int part = 0; part < n; part += kPart)
+      wgmma<Factor, true>(
+          reinterpret_cast<float(&)[kPart]>(state[part]), weighted[j],
+          further(rows_are_products(stage + part / 32 * kTile, kTile), j * 2048), 1);
   wgmma_commit();
 }
 
-// state = state decay + weighted B, with a decay for row `row` and one for row `row + 8`.
+// A decay for row `row` and one for row `row + 8`.
 template <int n>
-__device__ __forceinline__ void update_state(float (&state)[n], const float (&decay)[2],
-                                             const uint32_t (&weighted)[4][4], uint32_t stage) {
+__device__ __forceinline__ void decay_state(float (&state)[n], const float (&decay)[2]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] *= decay[i / 2 % 2];
-  add_to_state(state, weighted, stage);
 }
 
 // cb = C B^T of a stage's chunk: all rows, and all columns or, of two warpgroups, every other
@@ -258,16 +262,17 @@ __device__ __forceinline__ void store_weights(const float (&cb)[n], uint32_t wei
   }
 }
 
-// For all heads of the block.
-template <int n>
+// For all heads of the block, kTogether side by side.
+template <int kTogether, int n>
 __device__ __forceinline__ void store_all_weights(const float (&cb)[n], uint32_t weights,
                                                   const Lane& l, const Scalars* heads, int slots,
                                                   int first) {
   int slot = 0;
 #pragma unroll 1
-  for (; slot + 1 < slots; slot += 2)
-    store_weights<2>(cb, weights + slot * kTile, l, heads + slot, first);
-  if (slot < slots) store_weights<1>(cb, weights + slot * kTile, l, heads + slot, first);
+  for (; slot + kTogether <= slots; slot += kTogether)
+    store_weights<kTogether>(cb, weights + slot * kTile, l, heads + slot, first);
+  if (kTogether > 1 && slot < slots)
+    store_weights<1>(cb, weights + slot * kTile, l, heads + slot, first);
 }
 
 // Whether some element of the warp's rows is NaN or infinite.

@@ -26,7 +26,20 @@ struct Costs {
   double begin;        // a block's beginning
   double hand_over;    // from the first pass to the second
   double state;        // each state that is handed over
+  double head = 0;     // each head of a block after its second
+  double chunk(int heads) const { return 1 + head * std::max(heads - 2, 0); }
 };
+
+// The most that a chunk of one of the problem's blocks takes.
+inline double most_of_chunk(const SsdChunkScan::Problem& p, const Costs& costs) {
+  int heads = 0;
+  for (int64_t block = 0; block < blocks_per_group(p); ++block)
+    heads = std::max(heads, heads_of_block(static_cast<int>(block),
+                                           static_cast<int>(p.nheads / p.ngroups),
+                                           static_cast<int>(p.headdim))
+                                .count);
+  return costs.chunk(heads);
+}
 
 // Into how many equal segments units are cut, as far as that only uses processors that would be
 // idle. `least`: what it costs.
@@ -34,11 +47,12 @@ inline int segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& co
                     double* least) {
   const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
   const int64_t chunks = ceil_div(tokens, kChunk);
+  const double chunk = most_of_chunk(p, costs);
   int best = 1;
   *least = static_cast<double>(ceil_div(units(p), num_sms)) *
-           (static_cast<double>(chunks) + costs.begin);
+           (chunk * static_cast<double>(chunks) + costs.begin);
   for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n) {
-    const double cost = (1 + costs.state_chunk) * static_cast<double>(ceil_div(chunks, n)) +
+    const double cost = (chunk + costs.state_chunk) * static_cast<double>(ceil_div(chunks, n)) +
                         2 * costs.begin + costs.hand_over + costs.state * n;
     if (cost < *least) *least = cost, best = n;
   }
@@ -47,18 +61,25 @@ inline int segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& co
 
 // Ranges of chunks over all units, of which each takes `time`: one that begins within a unit walks
 // the chunks before for their state. Returns their number, kMaxRanges + 1 if that is too small.
-inline int cut_ranges(int64_t units, int64_t chunks, const Costs& costs, double time,
-                      int32_t* begin) {
+inline int cut_ranges(const HopperScan& scan, const Costs& costs, double time, int32_t* begin) {
+  const int64_t chunks = chunks_of(scan), all = scan.units * chunks;
   int count = 0;
-  for (int64_t at = 0; at < units * chunks; ++count) {
+  for (int64_t at = 0; at < all; ++count) {
     if (count == kMaxRanges) return kMaxRanges + 1;
-    const auto ahead = static_cast<double>(at % chunks);
-    const double left = time - costs.begin - costs.state_chunk * ahead;
-    if (left < 1) return kMaxRanges + 1;
     begin[count] = static_cast<int32_t>(at);
-    at = std::min(at + static_cast<int64_t>(left), units * chunks);
+    double left = time - costs.begin - costs.state_chunk * static_cast<double>(at % chunks);
+    while (at < all) {
+      const int block = static_cast<int>(at / chunks % scan.blocks_per_group);
+      const double chunk =
+          costs.chunk(heads_of_block(block, scan.nheads / scan.ngroups, scan.headdim).count);
+      const int64_t rest = chunks - at % chunks;
+      const int64_t taken = std::min(rest, static_cast<int64_t>(std::max(left, 0.0) / chunk));
+      at += taken, left -= chunk * static_cast<double>(taken);
+      if (taken < rest) break;
+    }
+    if (at == begin[count]) return kMaxRanges + 1;
   }
-  begin[count] = static_cast<int32_t>(units * chunks);
+  begin[count] = static_cast<int32_t>(all);
   return count;
 }
 
@@ -76,7 +97,7 @@ inline void choose_ranges(HopperScan& scan, int num_sms, const Costs& costs, dou
   int32_t begin[kMaxRanges + 1];
   while (high - low > 0.25) {
     const double time = (low + high) / 2;
-    const int count = cut_ranges(scan.units, chunks, costs, time, begin);
+    const int count = cut_ranges(scan, costs, time, begin);
     if (count > most) {
       low = time;
       continue;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "cuda/ssd_chunk_scan/hopper_apart.cuh"
-#include "cuda/ssd_chunk_scan/hopper_together.cuh"
 
 namespace hiss::cuda::ssd {
 
@@ -28,7 +27,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
       stages.full[i].init(2);  // who copies and who makes scalars
-      stages.empty[i].init(kRowWarps + (S::kWeigher ? 4 : 0));
+      stages.empty[i].init(kRowWarps + (kOutputs ? 4 : 0));
     }
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kRowWarps);
     for (int i = 0; i < S::kWeightStages; ++i) {
@@ -66,9 +65,9 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
       });
     }
     __syncwarp();
-  } else if (S::kWeigher && warpgroup == 2) {
+  } else if (kOutputs && warpgroup == 2) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kWeighRegisters));
-    if constexpr (S::kWeigher) {
+    if constexpr (kOutputs) {
       Progress<S> progress;
       for_each_segment<kOutputs>(k, [&](const Place& p) {
         make_weights<T>(k, p, stages, shared_address(memory), progress);
@@ -116,10 +115,7 @@ __global__ __launch_bounds__(Shared<kN, kHeads, kZ, true>::kThreads,
       begin_state(w, state);
     else
       gather_state(w, state);
-    if constexpr (S::kWeigher)
-      walk_rows<T, S, kZ>(w, state, progress);
-    else
-      walk_together<T, S, kZ>(w, state, progress);
+    walk_rows<T, S, kZ>(w, state, progress);
     const HopperScan& k = w.k;
     if (k.final && w.p.last && w.l.stored)
       store_state(state, k.final + w.p.sequence * k.final_stride[0] + w.head * k.final_stride[1],

@@ -66,7 +66,7 @@ Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const bool in_place =
       args.y.data == args.x.data ||
       (args.final_states.present() && args.final_states.data == args.initial_states.data);
-  if (!p.packed && !in_place && padded(p.dstate) <= 128) choose_ranges(scan, num_sms, kCosts, cost);
+  if (!p.packed && !in_place) choose_ranges(scan, num_sms, kCosts, cost);
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))
