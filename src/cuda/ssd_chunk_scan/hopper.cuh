@@ -120,12 +120,12 @@ __device__ inline Place place_in_range(const HopperScan& k, int64_t unit, int64_
 // The block's segment `i` in a pass, if there is one.
 template <bool kOutputs>
 __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
-  if (!kOutputs || k.ranges == 0) {
+  if (!kOutputs || k.ranges.count == 0) {
     if (i > 0) return false;
     p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
     return true;
   }
-  const int64_t begin = k.range_begin[block], end = k.range_begin[block + 1];
+  const int64_t begin = k.ranges.begin[block], end = k.ranges.begin[block + 1];
   const int64_t unit = begin / chunks_of(k) + i;
   if (unit * chunks_of(k) >= end) return false;
   p = place_in_range(k, unit, begin, end);

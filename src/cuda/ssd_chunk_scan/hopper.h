@@ -6,19 +6,14 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
 
+#include "cuda/ssd_chunk_scan/hopper_cut.h"
 #include "cuda/tile/sequences.cuh"
 #include "hiss/ops/ssd_chunk_scan.h"
 
 // What host and device say to each other.
 namespace hiss::cuda::ssd {
-
-constexpr int kChunk = 64;       // tokens worked on at once
-constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a block owns
-constexpr int kMaxSegments = 32;
-constexpr int kMaxRanges = 160;
 
 // The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
 struct HopperScan {
@@ -40,26 +35,14 @@ struct HopperScan {
   int nheads, headdim, dstate, ngroups;
   int segments;   // of a unit, where units are cut into equal segments
   int64_t units;  // blocks' rows of each sequence
-  // Where they are not: the ranges of chunks, over all units, that blocks work on. A block that
-  // begins within a unit walks the tokens before, for their state.
-  int ranges;
-  int32_t range_begin[kMaxRanges + 1];
+  // Where they are not.
+  Ranges ranges;
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };
 
 constexpr int64_t chunks_of(const HopperScan& scan) {
   return (scan.sequences.seqlen + kChunk - 1) / kChunk;
-}
-
-// The heads of a group that have rows in one of its blocks.
-struct Heads {
-  int first, count;
-};
-constexpr Heads heads_of_block(int block, int heads_per_group, int headdim) {
-  const int last_row = heads_per_group * headdim - 1;
-  const int first = std::min(kBlockRows * block, last_row) / headdim;
-  return {first, std::min(kBlockRows * (block + 1) - 1, last_row) / headdim - first + 1};
 }
 
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.

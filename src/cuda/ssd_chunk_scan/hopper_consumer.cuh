@@ -118,9 +118,9 @@ __device__ __forceinline__ void add_to_state(float (&state)[n], const uint32_t (
   for (int j = 0; j < 4; ++j)
 #pragma unroll
     for (int part = 0; part < n; part += kPart)
-      wgmma<Factor, true>(
-          reinterpret_cast<float(&)[kPart]>(state[part]), weighted[j],
-          further(rows_are_products(stage + part / 32 * kTile, kTile), j * 2048), 1);
+      wgmma<Factor, true>(reinterpret_cast<float(&)[kPart]>(state[part]), weighted[j],
+                          further(rows_are_products(stage + part / 32 * kTile, kTile), j * 2048),
+                          1);
   wgmma_commit();
 }
 

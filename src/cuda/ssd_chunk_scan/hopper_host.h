@@ -20,92 +20,20 @@ inline int64_t units(const SsdChunkScan::Problem& p) {
   return p.nseq * p.ngroups * blocks_per_group(p);
 }
 
-// What passes take beside a chunk of y, in its time; measured.
-struct Costs {
-  double state_chunk;  // a chunk of which only the state is made
-  double begin;        // a block's beginning
-  double hand_over;    // from the first pass to the second
-  double state;        // each state that is handed over
-  double head = 0;     // each head of a block after its second
-  double chunk(int heads) const { return 1 + head * std::max(heads - 2, 0); }
-};
-
-// The most that a chunk of one of the problem's blocks takes.
-inline double most_of_chunk(const SsdChunkScan::Problem& p, const Costs& costs) {
-  int heads = 0;
-  for (int64_t block = 0; block < blocks_per_group(p); ++block)
-    heads = std::max(heads, heads_of_block(static_cast<int>(block),
-                                           static_cast<int>(p.nheads / p.ngroups),
-                                           static_cast<int>(p.headdim))
-                                .count);
-  return costs.chunk(heads);
-}
-
-// Into how many equal segments units are cut, as far as that only uses processors that would be
-// idle. `least`: what it costs.
-inline int segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs,
-                    double* least) {
+inline Work work_of(const SsdChunkScan::Problem& p) {
   const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
-  const int64_t chunks = ceil_div(tokens, kChunk);
-  const double chunk = most_of_chunk(p, costs);
-  int best = 1;
-  *least = static_cast<double>(ceil_div(units(p), num_sms)) *
-           (chunk * static_cast<double>(chunks) + costs.begin);
-  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n) {
-    const double cost = (chunk + costs.state_chunk) * static_cast<double>(ceil_div(chunks, n)) +
-                        2 * costs.begin + costs.hand_over + costs.state * n;
-    if (cost < *least) *least = cost, best = n;
-  }
-  return best;
+  return {.units = units(p),
+          .chunks = ceil_div(tokens, kChunk),
+          .blocks_per_group = static_cast<int>(blocks_per_group(p)),
+          .heads_per_group = static_cast<int>(p.nheads / p.ngroups),
+          .headdim = static_cast<int>(p.headdim)};
 }
 
-// Ranges of chunks over all units, of which each takes `time`: one that begins within a unit walks
-// the chunks before for their state. Returns their number, kMaxRanges + 1 if that is too small.
-inline int cut_ranges(const HopperScan& scan, const Costs& costs, double time, int32_t* begin) {
-  const int64_t chunks = chunks_of(scan), all = scan.units * chunks;
-  int count = 0;
-  for (int64_t at = 0; at < all; ++count) {
-    if (count == kMaxRanges) return kMaxRanges + 1;
-    begin[count] = static_cast<int32_t>(at);
-    double left = time - costs.begin - costs.state_chunk * static_cast<double>(at % chunks);
-    while (at < all) {
-      const int block = static_cast<int>(at / chunks % scan.blocks_per_group);
-      const double chunk =
-          costs.chunk(heads_of_block(block, scan.nheads / scan.ngroups, scan.headdim).count);
-      const int64_t rest = chunks - at % chunks;
-      const int64_t taken = std::min(rest, static_cast<int64_t>(std::max(left, 0.0) / chunk));
-      at += taken, left -= chunk * static_cast<double>(taken);
-      if (taken < rest) break;
-    }
-    if (at == begin[count]) return kMaxRanges + 1;
-  }
-  begin[count] = static_cast<int32_t>(all);
-  return count;
-}
-
-// Cuts `scan` into ranges, one for a processor, where that costs less than `least`. They are at
-// different tokens at a time, so the second-level cache has to hold B and C of a group.
-inline void choose_ranges(HopperScan& scan, int num_sms, const Costs& costs, double least) {
-  constexpr int64_t kCached = int64_t{8} << 20;
-  const int64_t chunks = chunks_of(scan), all = scan.units * chunks;
-  const int most = std::min(num_sms, kMaxRanges);
-  if (scan.units >= most || all >= int64_t{1} << 31 ||
-      4 * scan.sequences.seqlen * scan.dstate > kCached)
-    return;
-  // The least time for which they are enough, by bisection.
-  double low = static_cast<double>(all) / most, high = 0.97 * least;
-  int32_t begin[kMaxRanges + 1];
-  while (high - low > 0.25) {
-    const double time = (low + high) / 2;
-    const int count = cut_ranges(scan, costs, time, begin);
-    if (count > most) {
-      low = time;
-      continue;
-    }
-    high = time;
-    scan.segments = 1, scan.ranges = count;
-    std::copy_n(begin, count + 1, scan.range_begin);
-  }
+// The states that segments hand on.
+inline size_t exchange_bytes(const SsdChunkScan::Problem& p, int segments, int64_t padded_dstate) {
+  if (segments == 1) return 0;
+  return static_cast<size_t>(units(p) * segments * 2 * exchange_floats(padded_dstate)) *
+         sizeof(float);
 }
 
 using Encode = decltype(&cuTensorMapEncodeTiled);

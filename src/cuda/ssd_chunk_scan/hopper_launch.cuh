@@ -37,7 +37,7 @@ cudaError_t launch_instance(const HopperScan& scan, cudaStream_t stream) {
                     States::kThreads, States::kBytes, stream);
     if (error != cudaSuccess) return error;
   }
-  const int64_t blocks = scan.ranges > 0 ? scan.ranges : scan.units * scan.segments;
+  const int64_t blocks = scan.ranges.count > 0 ? scan.ranges.count : scan.units * scan.segments;
   return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, blocks, Outputs::kThreads,
                      Outputs::kBytes, stream);
 }

@@ -135,6 +135,10 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
     if (lane > 0) s[h][0] += earlier;
     s[h][1] = sum[h];
     reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
+    if constexpr (!kOutputs) {
+      dt[h][0] *= exp2_flushed(last[h] - s[h][0]);
+      dt[h][1] *= exp2_flushed(last[h] - s[h][1]);
+    }
     reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
     if constexpr (kOutputs) {
       reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),

@@ -63,10 +63,8 @@ __device__ __forceinline__ void weigh_rows_after(uint32_t (&weighted)[4][4],
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int at = 16 * j + 8 * half + l.column;
-      const float2 s = *reinterpret_cast<const float2*>(&scalars.s[at]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[at]);
-      const uint32_t weight =
-          packed<Factor>(dt.x * exp2_flushed(after - s.x), dt.y * exp2_flushed(after - s.y));
+      const uint32_t weight = packed<Factor>(dt.x * after, dt.y * after);
       weighted[j][2 * half] = times(x[j][2 * half], weight);
       weighted[j][2 * half + 1] = times(x[j][2 * half + 1], weight);
     }
@@ -100,10 +98,11 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& p
     if (cut.length < kChunk) [[unlikely]]
       clear_rows<S>(stage, w.stages.row_memory + tile, cut.length, w.warpgroup);
     const Scalars& scalars = w.stages.scalars(at, w.l.slot);
+    const float after = exp2_flushed(left);
     left += scalars.s[kChunk - 1];
     uint32_t x[4][4];
     load_rows<T>(x, w.stages.row_base + tile, w.l);
-    weigh_rows_after(mine, x, w.l, scalars, left);
+    weigh_rows_after(mine, x, w.l, scalars, after);
     add_to_state(state, mine, w.stages.base + at * S::kStage);
     wgmma_wait<1>();
     pin(others);

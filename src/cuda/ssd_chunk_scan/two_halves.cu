@@ -59,17 +59,13 @@ Memory lay_out(const SsdChunkScan::Problem& p, int segments, std::byte* memory) 
   Memory m{
       .workspace = ssd_chunk_scan::lay_out(p, operands, memory), .exchange = nullptr, .bytes = 0};
   m.exchange = reinterpret_cast<float*>(memory + m.workspace.bytes);
-  m.bytes = m.workspace.bytes;
-  if (segments > 1)
-    m.bytes += static_cast<size_t>(units(p) * segments * 2 * exchange_floats(padded(p.dstate))) *
-               sizeof(float);
+  m.bytes = m.workspace.bytes + exchange_bytes(p, segments, padded(p.dstate));
   return m;
 }
 
 int segments_of(const SsdChunkScan::Problem& p, const Machine& machine) {
-  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0};
-  double cost = 0;
-  return segments(p, machine.num_sms, kCosts, &cost);
+  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0, .head = 0};
+  return choose_segments(work_of(p), machine.num_sms, kCosts).count;
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {

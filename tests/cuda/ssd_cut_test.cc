@@ -1,0 +1,113 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How Hopper's rows of ssd_chunk_scan spread their work over the processors.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "cuda/ssd_chunk_scan/hopper_cut.h"
+
+namespace hiss::cuda::ssd {
+namespace {
+
+constexpr int kProcessors = 132;
+constexpr Costs kCosts{.state_chunk = 0.4, .begin = 2, .hand_over = 2, .state = 0.5, .head = 0.3};
+
+Work work(int64_t nseq, int64_t seqlen, int nheads, int headdim, int ngroups) {
+  const int heads = nheads / ngroups, blocks = (heads * headdim + kBlockRows - 1) / kBlockRows;
+  return {.units = nseq * ngroups * blocks,
+          .chunks = (seqlen + kChunk - 1) / kChunk,
+          .blocks_per_group = blocks,
+          .heads_per_group = heads,
+          .headdim = headdim};
+}
+
+// Sizes at which ranges are worth it or not.
+std::vector<Work> works() {
+  std::vector<Work> all;
+  for (const int64_t seqlen : {1, 64, 500, 2048, 8192, 65536})
+    for (const int64_t nseq : {1, 3})
+      for (const auto& [nheads, headdim, ngroups] :
+           std::vector<std::array<int, 3>>{{80, 64, 1}, {128, 80, 8}, {24, 128, 1}, {3, 32, 1}})
+        all.push_back(work(nseq, seqlen, nheads, headdim, ngroups));
+  return all;
+}
+
+// The time that a range takes by its costs.
+double time_of(const Work& w, int64_t begin, int64_t end) {
+  double time = kCosts.begin + kCosts.state_chunk * static_cast<double>(begin % w.chunks);
+  for (int64_t at = begin; at < end; ++at) time += kCosts.chunk(w.heads(at / w.chunks));
+  return time;
+}
+
+TEST(HopperCut, BlocksOf128RowsHaveTheHeadsThatMeetInThem) {
+  const std::vector<int> first{0, 1, 3, 4, 6}, count{2, 3, 2, 3, 2};  // headdim 80
+  for (int block = 0; block < 5; ++block) {
+    const Heads heads = heads_of_block(block, 16, 80);
+    EXPECT_EQ(heads.first, first[static_cast<size_t>(block)]) << block;
+    EXPECT_EQ(heads.count, count[static_cast<size_t>(block)]) << block;
+  }
+  EXPECT_EQ(heads_of_block(1, 3, 64).count, 1);  // half a block of rows is left
+  EXPECT_EQ(heads_of_block(0, 1, 32).count, 1);
+}
+
+TEST(HopperCut, SegmentsUseOnlyProcessorsThatWouldBeIdle) {
+  for (const Work& w : works()) {
+    const Segments s = choose_segments(w, kProcessors, kCosts);
+    EXPECT_GE(s.count, 1);
+    EXPECT_TRUE(s.count == 1 || s.count * w.units <= kProcessors) << w.units << " " << w.chunks;
+  }
+  EXPECT_EQ(choose_segments(work(1, 8192, 24, 128, 1), kProcessors, kCosts).count, 5);
+  EXPECT_EQ(choose_segments(work(1, 64, 24, 128, 1), kProcessors, kCosts).count, 1);
+}
+
+TEST(HopperCut, RangesFollowEachOtherFromTheFirstChunkToTheLast) {
+  int chosen = 0;
+  for (const Work& w : works()) {
+    const Ranges r = choose_ranges(w, kProcessors, kCosts, 1e6);
+    if (r.count == 0) continue;
+    ++chosen;
+    EXPECT_LE(r.count, kProcessors);
+    EXPECT_EQ(r.begin[0], 0);
+    for (size_t i = 0; i < static_cast<size_t>(r.count); ++i) EXPECT_LT(r.begin[i], r.begin[i + 1]);
+    EXPECT_EQ(r.begin[static_cast<size_t>(r.count)], w.units * w.chunks);
+  }
+  EXPECT_GT(chosen, 20);
+}
+
+TEST(HopperCut, NoRangeTakesLongerThanItsLimit) {
+  for (const Work& w : works()) {
+    const double limit = choose_segments(w, kProcessors, kCosts).cost;
+    const Ranges r = choose_ranges(w, kProcessors, kCosts, limit);
+    for (size_t i = 0; i < static_cast<size_t>(r.count); ++i)
+      EXPECT_LE(time_of(w, r.begin[i], r.begin[i + 1]), limit * (1 + 1e-9))
+          << w.units << " " << w.chunks << " " << i;
+  }
+}
+
+TEST(HopperCut, AllRangesButTheLastTakeTheSameTimeToAChunkAndThreeInAHundred) {
+  const Work w = work(1, 8192, 128, 80, 8);
+  const Ranges r = choose_ranges(w, kProcessors, kCosts, 1e6);
+  ASSERT_GT(r.count, 100);
+  double least = 1e9, most = 0;
+  for (size_t i = 0; i + 1 < static_cast<size_t>(r.count); ++i) {
+    const double time = time_of(w, r.begin[i], r.begin[i + 1]);
+    least = std::min(least, time), most = std::max(most, time);
+  }
+  EXPECT_LE(most - least, kCosts.chunk(3) + 0.03 * most);
+}
+
+TEST(HopperCut, ThereAreNoRangesWhereUnitsFillTheProcessors) {
+  EXPECT_EQ(choose_ranges(work(4, 2048, 80, 64, 1), kProcessors, kCosts, 1e6).count, 0);
+}
+
+TEST(HopperCut, ThereAreNoRangesQuickerThanAChunk) {
+  const Work w = work(1, 2048, 80, 64, 1);
+  EXPECT_EQ(cut_ranges(w, kCosts, kCosts.begin + 0.9, kProcessors).count, 0);
+  EXPECT_EQ(choose_ranges(w, kProcessors, kCosts, kCosts.begin + 0.9).count, 0);
+}
+
+}  // namespace
+}  // namespace hiss::cuda::ssd
