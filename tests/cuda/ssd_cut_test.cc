@@ -13,7 +13,8 @@ namespace hiss::cuda::ssd {
 namespace {
 
 constexpr int kProcessors = 132;
-constexpr Costs kCosts{.state_chunk = 0.4, .begin = 2, .hand_over = 2, .state = 0.5, .head = 0.3};
+constexpr Costs kCosts{
+    .state_chunk = 0.4, .begin = 2, .hand_over = 2, .state = 0.5, .head = 0.3, .unit = 0.7};
 
 Work work(int64_t nseq, int64_t seqlen, int nheads, int headdim, int ngroups) {
   const int heads = nheads / ngroups, blocks = (heads * headdim + kBlockRows - 1) / kBlockRows;
@@ -38,7 +39,10 @@ std::vector<Work> works() {
 // The time that a range takes by its costs.
 double time_of(const Work& w, int64_t begin, int64_t end) {
   double time = kCosts.begin + kCosts.state_chunk * static_cast<double>(begin % w.chunks);
-  for (int64_t at = begin; at < end; ++at) time += kCosts.chunk(w.heads(at / w.chunks));
+  for (int64_t at = begin; at < end; ++at) {
+    if (at > begin && at % w.chunks == 0) time += kCosts.unit;
+    time += kCosts.chunk(w.heads(at / w.chunks));
+  }
   return time;
 }
 
@@ -99,8 +103,14 @@ TEST(HopperCut, AllRangesButTheLastTakeTheSameTimeToAChunkAndThreeInAHundred) {
   EXPECT_LE(most - least, kCosts.chunk(3) + 0.03 * most);
 }
 
-TEST(HopperCut, ThereAreNoRangesWhereUnitsFillTheProcessors) {
-  EXPECT_EQ(choose_ranges(work(4, 2048, 80, 64, 1), kProcessors, kCosts, 1e6).count, 0);
+// 160 units on 132 processors would be two rounds of 32 chunks.
+TEST(HopperCut, RangesShareUnitsThatAreMoreThanProcessors) {
+  const Work w = work(4, 2048, 80, 64, 1);
+  EXPECT_GT(choose_segments(w, kProcessors, kCosts).cost, 64);
+  const Ranges r = choose_ranges(w, kProcessors, kCosts, 64);
+  ASSERT_GT(r.count, 120);
+  for (size_t i = 0; i < static_cast<size_t>(r.count); ++i)
+    EXPECT_LT(time_of(w, r.begin[i], r.begin[i + 1]), 52);
 }
 
 TEST(HopperCut, ThereAreNoRangesQuickerThanAChunk) {

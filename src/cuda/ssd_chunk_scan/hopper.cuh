@@ -65,13 +65,12 @@ struct Shared {
 
 // Which rows are worked on, and which tokens.
 struct Place {
-  int64_t sequence, row;   // row of the batch
-  int begin, end;          // tokens of this segment
-  bool walks;              // the tokens before `begin` first, for their state
-  int64_t unit;            // sequence and rows
-  int block, group, rank;  // rank of the segment
-  bool last;               // segment of the sequence
-  int first_head, slots;   // heads with rows in the block
+  int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
+  int64_t walk_from;                  // tokens from here to begin are walked ahead
+  int64_t unit;                       // sequence and rows
+  int block, group, rank;             // rank of the segment
+  bool last;                          // segment of the sequence
+  int first_head, slots;              // heads with rows in the block
   int heads_per_group;
 };
 
@@ -99,9 +98,9 @@ __device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) 
   const int64_t chunks = (span.end - span.begin + kChunk - 1) / kChunk;
   const int64_t each = (chunks + k.segments - 1) / k.segments;
   const int64_t first = span.begin + p.rank * each * kChunk, last = first + each * kChunk;
-  p.begin = static_cast<int>(min(first, span.end));
-  p.end = static_cast<int>(min(last, span.end));
-  p.walks = false;
+  p.begin = first < span.end ? first : span.end;
+  p.end = last < span.end ? last : span.end;
+  p.walk_from = p.begin;
   return p;
 }
 
@@ -112,9 +111,9 @@ __device__ inline Place place_in_range(const HopperScan& k, int64_t unit, int64_
   const int64_t chunks = chunks_of(k), at = unit * chunks;
   p.rank = begin > at;
   p.last = end >= at + chunks;
-  p.walks = p.rank > 0;
-  p.begin = p.walks ? static_cast<int>(begin - at) * kChunk : 0;
-  p.end = static_cast<int>(p.last ? k.sequences.seqlen : (end - at) * kChunk);
+  p.walk_from = 0;
+  p.begin = p.rank > 0 ? (begin - at) * kChunk : 0;
+  p.end = p.last ? k.sequences.seqlen : (end - at) * kChunk;
   return p;
 }
 
@@ -147,54 +146,28 @@ __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
   }
 }
 
-// Cuts a segment into chunks: of kChunk tokens, shorter at its end and where a checkpoint is. If
-// the tokens before are walked they come first, from the last chunk to the first.
+// Cuts a segment into chunks: of kChunk tokens, shorter at its end and where a checkpoint is.
 template <bool kOutputs>
 struct Cutter {
-  int t, begin, end, length = 0;
-  int64_t checkpoint = 0;
-  bool walks, at_checkpoint = false;
+  int64_t t, end, checkpoint = 0;
+  int length = 0;
+  bool at_checkpoint = false;
 
-  __device__ Cutter(const HopperScan& k, const Place& p)
-      : t(p.begin - (p.walks ? kChunk : 0)), begin(p.begin), end(p.end), walks(p.walks) {
-    while (checkpoint < k.ncheckpoints && token(k) < begin) ++checkpoint;
+  __device__ Cutter(const HopperScan& k, const Place& p) : t(p.walk_from), end(p.end) {
+    while (checkpoint < k.ncheckpoints && token(k) < p.begin) ++checkpoint;
     measure(k);
   }
   __device__ int64_t token(const HopperScan& k) const {
     return k.checkpoint_tokens[checkpoint * k.checkpoint_token_stride];
   }
-  __device__ bool ahead() const { return walks; }  // before the segment
-  __device__ bool done() const { return !walks && t >= end; }
+  __device__ bool done() const { return t >= end; }
   __device__ void next(const HopperScan& k) {
-    if (walks) {
-      walk(1);
-    } else {
-      t += length;
-      if (at_checkpoint) ++checkpoint;
-    }
+    t += length;
+    if (at_checkpoint) ++checkpoint;
     measure(k);
-  }
-  __device__ void walk(int n) {
-    t -= n * kChunk;
-    if (t < 0) t = begin, walks = false;
-  }
-  // n chunks further, or to the end; returns how many.
-  __device__ int skip(const HopperScan& k, int n) {
-    int i = 0;
-    if (checkpoint < k.ncheckpoints) {
-      for (; i < n && !done(); ++i) next(k);
-      return i;
-    }
-    if (walks) i = min(n, t / kChunk + 1), walk(i);
-    if (!walks) {
-      const int further = min(n - i, (end - t + kChunk - 1) / kChunk);
-      t += further * kChunk, i += further;
-    }
-    measure(k);
-    return i;
   }
   __device__ void measure(const HopperScan& k) {
-    length = min(end - t, kChunk);
+    length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
     at_checkpoint = false;
     if (checkpoint >= k.ncheckpoints) return;
     const int64_t at = token(k);
@@ -208,20 +181,17 @@ struct Cutter {
 // left of each at the segment's end is known.
 template <>
 struct Cutter<false> {
-  int t, begin, length;
+  int64_t t, begin;
+  int length;
 
   __device__ Cutter(const HopperScan&, const Place& p)
       : t(p.begin + ((p.end - p.begin + kChunk - 1) / kChunk - 1) * kChunk),
         begin(p.begin),
-        length(p.end - t) {}
-  __device__ bool ahead() const { return !done(); }
+        length(static_cast<int>(p.end - t)) {}
   __device__ bool done() const { return t < begin; }
-  __device__ void next(const HopperScan& k) { skip(k, 1); }
-  __device__ int skip(const HopperScan&, int n) {
-    const int i = min(n, (t - begin) / kChunk + 1);
-    t -= i * kChunk;
-    if (i > 0) length = kChunk;
-    return i;
+  __device__ void next(const HopperScan&) {
+    t -= kChunk;
+    length = kChunk;
   }
 };
 
@@ -232,9 +202,6 @@ struct Ring {
   uint32_t phase = 0;
   __device__ void advance() {
     if (++at == kStages) at = 0, phase ^= 1;
-  }
-  __device__ void advance(int n) {
-    for (at += n; at >= kStages; at -= kStages) phase ^= 1;
   }
 };
 

@@ -20,7 +20,7 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
   for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at;
     stages.full[at].wait(ring.stage.phase);
-    if (cut.ahead()) {
+    if (cut.t < p.begin) {
       if (l.lane == 0) stages.empty[at].arrive();
       continue;
     }
@@ -42,14 +42,31 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
   }
 }
 
-// The state before the segment from the tokens before.
+// A chunk before the block's range, for the state.
 template <class T, class S, int n>
-__device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n], Rings<S>& ring,
-                                           Cutter<true>& cut) {
-  const float left = exp2_flushed(sum_ahead<T, false>(w, state, ring, cut));
-  if (w.k.initial && w.l.stored)
-    load_state<n>(initial_of(w), w.k.initial_stride[2], w.k.dstate, w.row_in_head, w.l,
-                  [&](int i, float2 v) { state[i] += left * v.x, state[i + 1] += left * v.y; });
+__device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n],
+                                           const Rings<S>& ring, int& previous_row) {
+  const int at = ring.stage.at, row_at = ring.row.at;
+  const Scalars& own = w.stages.scalars(at, w.l.slot);
+  convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels, 128, 256);
+  uint32_t x[4][4], weighted[4][4];
+  load_rows<T>(x, w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile, w.l);
+  weigh_rows(weighted, x, w.l, own);
+  const float decay[2] = {own.from_start[kChunk - 1], own.from_start[kChunk - 1]};
+  decay_state(state, decay);
+  add_to_state(state, weighted, w.stages.base + at * S::kStage);
+  wgmma_wait<0>();
+  pin(state);
+  pin(weighted);
+  if (w.l.lane == 0) {
+    w.stages.empty[at].arrive();
+    w.stages.row_empty[row_at].arrive();
+    if (previous_row >= 0) {
+      if (w.l.warp == 0) wait_stores_read();
+      w.stages.row_empty[previous_row].arrive();
+    }
+  }
+  previous_row = -1;
 }
 
 // The whole of a segment, from the state before it.
@@ -61,9 +78,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
   uint32_t skip[4] = {};
   if (skips) read_skip(w, skip);
   auto& [ring, from, previous_row] = progress;
-  Cutter<true> cut(k, w.p);
-  if (cut.ahead()) walk_ahead<T>(w, state, ring, cut);
-  for (; !cut.done(); cut.next(k), ring.advance()) {
+  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
@@ -71,6 +86,10 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
     char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
     w.stages.full[at].wait(ring.stage.phase);
+    if (cut.t < w.p.begin) {
+      walk_ahead<T>(w, state, ring, previous_row);
+      continue;
+    }
     if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
       w.stages.weights_full[from.at].wait(from.phase);
     if (length < kChunk) [[unlikely]]

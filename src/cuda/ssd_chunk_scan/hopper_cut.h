@@ -44,6 +44,7 @@ struct Costs {
   double hand_over;    // from the first pass to the second
   double state;        // each state that is handed over
   double head;         // each head of a block after its second
+  double unit;         // each unit of a block after its first
   constexpr double chunk(int heads) const { return 1 + head * std::max(heads - 2, 0); }
 };
 
@@ -91,7 +92,7 @@ constexpr Ranges cut_ranges(const Work& work, const Costs& costs, double time, i
       const int64_t taken = std::min(work.chunks - done, room);
       done += taken, left -= chunk * static_cast<double>(taken);
       if (done < work.chunks) break;
-      ++unit, done = 0;
+      ++unit, done = 0, left -= costs.unit;
       if (costs.head > 0) chunk = costs.chunk(work.heads(unit));
     }
   }
@@ -104,7 +105,7 @@ constexpr Ranges choose_ranges(const Work& work, int num_sms, const Costs& costs
   const int64_t all = work.units * work.chunks;
   const int most = std::min(num_sms, kMaxRanges);
   Ranges best;
-  if (work.units >= most || all >= int64_t{1} << 31) return best;
+  if (all >= int64_t{1} << 31) return best;
   double low = static_cast<double>(all) / most, high = limit;
   while (high - low > 0.01 * high) {
     const double time = (low + high) / 2;

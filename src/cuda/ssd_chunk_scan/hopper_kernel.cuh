@@ -111,10 +111,10 @@ __global__ __launch_bounds__(Shared<kN, kHeads, kZ, true>::kThreads,
   release_next_launch();
   run_block<T, S, kZ, true>(k, [](const Bench<S>& w, Progress<S>& progress) {
     float state[kN / 2];
-    if (w.k.segments > 1)
-      gather_state(w, state);
-    else if (!w.p.walks)
+    if (w.k.segments == 1)
       begin_state(w, state);
+    else
+      gather_state(w, state);
     walk_rows<T, S, kZ>(w, state, progress);
     const HopperScan& k = w.k;
     if (k.final && w.p.last && w.l.stored)

@@ -54,8 +54,9 @@ __device__ __forceinline__ void hand_on(const W& w, int rank, const float (&stat
   to[n * 128] = decay;
 }
 
-// x, each token times what is left of it at the end of the chunk and `after` that.
-__device__ __forceinline__ void weigh_rows_after(uint32_t (&x)[4][4], const Lane& l,
+// x, each token times what is left of it `after` the chunk's last one.
+__device__ __forceinline__ void weigh_rows_after(uint32_t (&weighted)[4][4],
+                                                 const uint32_t (&x)[4][4], const Lane& l,
                                                  const Scalars& scalars, float after) {
 #pragma unroll
   for (int j = 0; j < 4; ++j)
@@ -64,27 +65,32 @@ __device__ __forceinline__ void weigh_rows_after(uint32_t (&x)[4][4], const Lane
       const int at = 16 * j + 8 * half + l.column;
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[at]);
       const uint32_t weight = packed<Factor>(dt.x * after, dt.y * after);
-      x[j][2 * half] = times(x[j][2 * half], weight);
-      x[j][2 * half + 1] = times(x[j][2 * half + 1], weight);
+      weighted[j][2 * half] = times(x[j][2 * half], weight);
+      weighted[j][2 * half + 1] = times(x[j][2 * half + 1], weight);
     }
 }
 
-// state = that after the chunks that lie ahead of the segment, from zero; returns the log2 of what
-// is left of the one before them. They come from the last to the first, so each token's weight at
-// the end is known and the state is a sum that products add to without a word between them.
-template <class T, bool kAlternate, class S, class Cut, int n>
-__device__ __forceinline__ float sum_ahead(const Bench<S>& w, float (&state)[n], Rings<S>& ring,
-                                           Cut& cut) {
+// The first pass over a segment that others follow: only its state, for them. From the last chunk
+// to the first each token's weight at the segment's end is known when it comes, and the state is a
+// sum that products add to without a word between them. The initial state is handed on apart,
+// because the second pass may overwrite it.
+template <class T, class S, int n>
+__device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
+  if (w.k.initial && w.p.rank == 0) {
+    begin_state(w, state);
+    hand_on(w, 0, state, 0.0f);
+  }
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  float left = 0;
+  float left = 0;  // log2 of what is left of the chunks so far
+  Rings<S>& ring = progress.ring;
   int previous = -1, previous_row = -1;
   const auto release_previous = [&] {
     if (w.l.lane != 0 || previous < 0) return;
     w.stages.empty[previous].arrive();
     w.stages.row_empty[previous_row].arrive();
   };
-  const auto add = [&](uint32_t(&mine)[4][4], uint32_t(&others)[4][4]) {
+  const auto add = [&](const Cutter<false>& cut, uint32_t(&mine)[4][4], uint32_t(&others)[4][4]) {
     const int at = ring.stage.at, tile = ring.row.at * S::kRowStage + w.warpgroup * kTile;
     char* stage = w.stages.memory + at * S::kStage;
     w.stages.full[at].wait(ring.stage.phase);
@@ -94,53 +100,27 @@ __device__ __forceinline__ float sum_ahead(const Bench<S>& w, float (&state)[n],
     const Scalars& scalars = w.stages.scalars(at, w.l.slot);
     const float after = exp2_flushed(left);
     left += scalars.s[kChunk - 1];
-    load_rows<T>(mine, w.stages.row_base + tile, w.l);
-    weigh_rows_after(mine, w.l, scalars, after);
+    uint32_t x[4][4];
+    load_rows<T>(x, w.stages.row_base + tile, w.l);
+    weigh_rows_after(mine, x, w.l, scalars, after);
     add_to_state(state, mine, w.stages.base + at * S::kStage);
-    if constexpr (kAlternate) {
-      wgmma_wait<1>();
-      pin(others);
-      release_previous();
-    }
-    previous = at, previous_row = ring.row.at;
-    if constexpr (!kAlternate) {
-      wgmma_wait<0>();
-      pin(state);
-      pin(mine);
-      release_previous();
-    }
-    ring.advance();
-    cut.next(w.k);
-  };
-  uint32_t even[4][4] = {};
-  if constexpr (kAlternate) {
-    uint32_t odd[4][4] = {};
-    while (cut.ahead()) {
-      add(even, odd);
-      if (!cut.ahead()) break;
-      add(odd, even);
-    }
-    wgmma_wait<0>();
-    pin(state);
-    pin(even);
-    pin(odd);
+    wgmma_wait<1>();
+    pin(others);
     release_previous();
-  } else {
-    while (cut.ahead()) add(even, even);
+    previous = at, previous_row = ring.row.at;
+    ring.advance();
+  };
+  uint32_t even[4][4] = {}, odd[4][4] = {};
+  for (Cutter<false> cut(w.k, w.p); !cut.done(); cut.next(w.k)) {
+    add(cut, even, odd);
+    cut.next(w.k);
+    if (cut.done()) break;
+    add(cut, odd, even);
   }
-  return left;
-}
-
-// The first pass over a segment that others follow: only its state, for them. The initial state is
-// handed on apart, because the second pass may overwrite it.
-template <class T, class S, int n>
-__device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
-  if (w.k.initial && w.p.rank == 0) {
-    begin_state(w, state);
-    hand_on(w, 0, state, 0.0f);
-  }
-  Cutter<false> cut(w.k, w.p);
-  const float left = sum_ahead<T, true>(w, state, progress.ring, cut);
+  wgmma_wait<0>();
+  pin(state);
+  pin(even);
+  pin(odd);
   hand_on(w, w.p.rank + 1, state, exp2_flushed(left));
 }
 
@@ -164,20 +144,20 @@ __device__ void gather_state(const W& w, float (&state)[n]) {
 
 // y of one chunk to memory, from the place of its x.
 template <class S>
-__device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_memory, int t,
+__device__ void store_output(const Bench<S>& w, uint32_t tile, const char* tile_memory, int64_t t,
                              int length) {
   const HopperScan& k = w.k;
   const int rows = w.p.heads_per_group * k.headdim, row0 = w.p.group * rows + 64 * w.l.tile;
   const int thread = threadIdx.x % 128;
   if (length == kChunk && 64 * w.l.tile + 64 <= rows) [[likely]] {
-    if (thread == 0) store_tile(&k.y, tile, row0, t, static_cast<int>(w.p.row));
+    if (thread == 0) store_tile(&k.y, tile, row0, static_cast<int>(t), static_cast<int>(w.p.row));
     return;
   }
   uint16_t* y = static_cast<uint16_t*>(k.y_data) + w.p.row * k.y_stride[0] + row0;
 #pragma unroll 1
   for (int i = thread; i < 8 * length; i += 128) {
     if (64 * w.l.tile + i % 8 * 8 >= rows) continue;
-    *reinterpret_cast<uint4*>(y + static_cast<int64_t>(t + i / 8) * k.y_stride[1] + i % 8 * 8) =
+    *reinterpret_cast<uint4*>(y + (t + i / 8) * k.y_stride[1] + i % 8 * 8) =
         *reinterpret_cast<const uint4*>(tile_memory + swizzled(i / 8, i % 8));
   }
 }
