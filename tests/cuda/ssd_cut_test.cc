@@ -13,16 +13,11 @@ namespace hiss::cuda::ssd {
 namespace {
 
 constexpr int kProcessors = 132;
-constexpr Costs kCosts{
-    .state_chunk = 0.4, .begin = 2, .hand_over = 2, .state = 0.5, .head = 0.3, .unit = 0.7};
+constexpr Costs kCosts{.state_chunk = 0.4, .begin = 2, .hand_over = 2, .state = 0.5, .unit = 0.7};
 
 Work work(int64_t nseq, int64_t seqlen, int nheads, int headdim, int ngroups) {
-  const int heads = nheads / ngroups, blocks = (heads * headdim + kBlockRows - 1) / kBlockRows;
-  return {.units = nseq * ngroups * blocks,
-          .chunks = (seqlen + kChunk - 1) / kChunk,
-          .blocks_per_group = blocks,
-          .heads_per_group = heads,
-          .headdim = headdim};
+  const int blocks = (nheads / ngroups * headdim + kBlockRows - 1) / kBlockRows;
+  return {.units = nseq * ngroups * blocks, .chunks = (seqlen + kChunk - 1) / kChunk};
 }
 
 // Sizes at which ranges are worth it or not.
@@ -41,20 +36,9 @@ double time_of(const Work& w, int64_t begin, int64_t end) {
   double time = kCosts.begin + kCosts.state_chunk * static_cast<double>(begin % w.chunks);
   for (int64_t at = begin; at < end; ++at) {
     if (at > begin && at % w.chunks == 0) time += kCosts.unit;
-    time += kCosts.chunk(w.heads(at / w.chunks));
+    time += 1;
   }
   return time;
-}
-
-TEST(HopperCut, BlocksOf128RowsHaveTheHeadsThatMeetInThem) {
-  const std::vector<int> first{0, 1, 3, 4, 6}, count{2, 3, 2, 3, 2};  // headdim 80
-  for (int block = 0; block < 5; ++block) {
-    const Heads heads = heads_of_block(block, 16, 80);
-    EXPECT_EQ(heads.first, first[static_cast<size_t>(block)]) << block;
-    EXPECT_EQ(heads.count, count[static_cast<size_t>(block)]) << block;
-  }
-  EXPECT_EQ(heads_of_block(1, 3, 64).count, 1);  // half a block of rows is left
-  EXPECT_EQ(heads_of_block(0, 1, 32).count, 1);
 }
 
 TEST(HopperCut, SegmentsUseOnlyProcessorsThatWouldBeIdle) {
@@ -82,13 +66,17 @@ TEST(HopperCut, RangesFollowEachOtherFromTheFirstChunkToTheLast) {
 }
 
 TEST(HopperCut, NoRangeTakesLongerThanItsLimit) {
-  for (const Work& w : works()) {
-    const double limit = choose_segments(w, kProcessors, kCosts).cost;
-    const Ranges r = choose_ranges(w, kProcessors, kCosts, limit);
-    for (size_t i = 0; i < static_cast<size_t>(r.count); ++i)
-      EXPECT_LE(time_of(w, r.begin[i], r.begin[i + 1]), limit * (1 + 1e-9))
-          << w.units << " " << w.chunks << " " << i;
-  }
+  int chosen = 0;
+  for (const Work& w : works())
+    for (const double share : {0.7, 1.0, 3.0}) {
+      const double limit = share * choose_segments(w, kProcessors, kCosts).cost;
+      const Ranges r = cut_ranges(w, kCosts, limit, kMaxRanges);
+      chosen += r.count > 0;
+      for (size_t i = 0; i < static_cast<size_t>(r.count); ++i)
+        EXPECT_LE(time_of(w, r.begin[i], r.begin[i + 1]), limit * (1 + 1e-9))
+            << w.units << " " << w.chunks << " " << i;
+    }
+  EXPECT_GT(chosen, 50);
 }
 
 TEST(HopperCut, AllRangesButTheLastTakeTheSameTimeToAChunkAndThreeInAHundred) {
@@ -100,7 +88,7 @@ TEST(HopperCut, AllRangesButTheLastTakeTheSameTimeToAChunkAndThreeInAHundred) {
     const double time = time_of(w, r.begin[i], r.begin[i + 1]);
     least = std::min(least, time), most = std::max(most, time);
   }
-  EXPECT_LE(most - least, kCosts.chunk(3) + 0.03 * most);
+  EXPECT_LE(most - least, 1 + 0.03 * most);
 }
 
 // 160 units on 132 processors would be two rounds of 32 chunks.

@@ -37,12 +37,14 @@ template <int kN, int kHeads, bool kZ, bool kOutputs>
 struct Shared {
   static constexpr int kPanels = kN / 64, kSlots = kHeads;
   static constexpr bool kMixed = kHeads > 2;
-  static constexpr bool kLong = kN > 128;  // the state takes most of the registers
+  static constexpr bool kLong = kN > 128;          // the state takes most of the registers
+  static constexpr int kTogether = kLong ? 1 : 2;  // heads whose weights are made side by side
+  static constexpr bool kParts = false;            // work is cut into parts, not into ranges
   // A third warpgroup makes the weights.
   static constexpr int kThreads = kOutputs ? 512 : 384;
   // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
-  static constexpr int kCopyRegisters = !kOutputs ? 88 : kLong ? 32 : 56;
-  static constexpr int kWeighRegisters = kLong ? 64 : 104;
+  static constexpr int kCopyRegisters = !kOutputs ? 88 : kLong ? 32 : kMixed ? 72 : 56;
+  static constexpr int kWeighRegisters = kLong ? 64 : kMixed ? 88 : 104;
   static constexpr int kRowRegisters = !kOutputs ? 208 : kLong ? 208 : 176;
   // x and z, then y: a ring of its own, held until y is on its way.
   static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
@@ -82,8 +84,9 @@ __device__ inline Place place_of_unit(const HopperScan& k, int64_t unit) {
   p.group = static_cast<int>(unit % blocks) / k.blocks_per_group;
   p.block = static_cast<int>(unit % blocks) % k.blocks_per_group;
   p.heads_per_group = k.nheads / k.ngroups;
-  const Heads heads = heads_of_block(p.block, p.heads_per_group, k.headdim);
-  p.first_head = heads.first, p.slots = heads.count;
+  const int last_row = p.heads_per_group * k.headdim - 1;
+  p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
+  p.slots = min(kBlockRows * (p.block + 1) - 1, last_row) / k.headdim - p.first_head + 1;
   p.row = k.sequences.at(p.sequence).row;
   return p;
 }
@@ -117,23 +120,51 @@ __device__ inline Place place_in_range(const HopperScan& k, int64_t unit, int64_
   return p;
 }
 
-// The block's segment `i` in a pass, if there is one.
-template <bool kOutputs>
+// Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
+// chunks: the segment of a unit that lies in a part.
+__device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t part) {
+  Place p = place_of_unit(k, unit);
+  const int64_t chunks = chunks_of(k);
+  const int64_t at = unit * chunks, first = max(part * k.part, at);
+  const int64_t last = min((part + 1) * k.part, at + chunks);
+  p.rank = static_cast<int>(part - at / k.part);
+  p.last = last == at + chunks;
+  p.begin = (first - at) * kChunk;
+  p.end = p.last ? k.sequences.seqlen : (last - at) * kChunk;
+  p.walk_from = p.begin;
+  return p;
+}
+
+// The block's segment `i` in a pass, if there is one. Of parts: in the second pass those of the
+// block's part, in the first the last of them, if its unit goes on in the next part.
+template <bool kParts, bool kOutputs>
 __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
-  if (!kOutputs || k.ranges.count == 0) {
+  const int64_t chunks = chunks_of(k);
+  if (kParts ? k.part == 0 : !kOutputs || k.ranges.count == 0) {
     if (i > 0) return false;
     p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
     return true;
   }
-  const int64_t begin = k.ranges.begin[block], end = k.ranges.begin[block + 1];
-  const int64_t unit = begin / chunks_of(k) + i;
-  if (unit * chunks_of(k) >= end) return false;
-  p = place_in_range(k, unit, begin, end);
+  if constexpr (!kParts) {
+    const int64_t begin = k.ranges.begin[block], end = k.ranges.begin[block + 1];
+    const int64_t unit = begin / chunks + i;
+    if (unit * chunks >= end) return false;
+    p = place_in_range(k, unit, begin, end);
+  } else if constexpr (kOutputs) {
+    const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
+    const int64_t unit = begin / chunks + i;
+    if (unit * chunks >= end) return false;
+    p = place_in_part(k, unit, block);
+  } else {
+    const int64_t next = (block + 1) * k.part;
+    if (i > 0 || next % chunks == 0) return false;
+    p = place_in_part(k, next / chunks, block);
+  }
   return true;
 }
 
 // f(Place) for each of them.
-template <bool kOutputs, class F>
+template <class S, bool kOutputs, class F>
 __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
 #pragma unroll 1
   for (int i = 0;; ++i) {
@@ -141,7 +172,7 @@ __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
     uint32_t block = blockIdx.x;
     asm volatile("" : "+r"(block), "+r"(i));
     Place p;
-    if (!find_segment<kOutputs>(k, block, i, p)) break;
+    if (!find_segment<S::kParts, kOutputs>(k, block, i, p)) break;
     f(p);
   }
 }
@@ -166,6 +197,18 @@ struct Cutter {
     if (at_checkpoint) ++checkpoint;
     measure(k);
   }
+  // n chunks further, or to the end; returns how many.
+  __device__ int skip(const HopperScan& k, int n) {
+    int i = 0;
+    if (checkpoint >= k.ncheckpoints) {
+      i = static_cast<int>(min(static_cast<int64_t>(n), (end - t + kChunk - 1) / kChunk));
+      t += i * kChunk;
+      measure(k);
+    } else {
+      for (; i < n && !done(); ++i) next(k);
+    }
+    return i;
+  }
   __device__ void measure(const HopperScan& k) {
     length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
     at_checkpoint = false;
@@ -189,9 +232,12 @@ struct Cutter<false> {
         begin(p.begin),
         length(static_cast<int>(p.end - t)) {}
   __device__ bool done() const { return t < begin; }
-  __device__ void next(const HopperScan&) {
-    t -= kChunk;
-    length = kChunk;
+  __device__ void next(const HopperScan& k) { skip(k, 1); }
+  __device__ int skip(const HopperScan&, int n) {
+    const int i = static_cast<int>(min(static_cast<int64_t>(n), (t - begin) / kChunk + 1));
+    t -= i * kChunk;
+    if (i > 0) length = kChunk;
+    return i;
   }
 };
 
@@ -202,6 +248,9 @@ struct Ring {
   uint32_t phase = 0;
   __device__ void advance() {
     if (++at == kStages) at = 0, phase ^= 1;
+  }
+  __device__ void advance(int n) {
+    for (at += n; at >= kStages; at -= kStages) phase ^= 1;
   }
 };
 

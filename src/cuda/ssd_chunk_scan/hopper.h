@@ -33,10 +33,13 @@ struct HopperScan {
   float* exchange;  // states between segments
   float dt_min, dt_max;
   int nheads, headdim, dstate, ngroups;
-  int segments;   // of a unit, where units are cut into equal segments
+  int segments;   // of a unit, at most
   int64_t units;  // blocks' rows of each sequence
-  // Where they are not.
+  // Where units are not cut into equal segments, one of these: ranges, and blocks that begin within
+  // a unit walk the tokens before, for their state; or parts of so many chunks over all units, and
+  // states are handed on.
   Ranges ranges;
+  int64_t part;
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };

@@ -30,8 +30,8 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
     wgmma_wait<0>();
     pin(cb);
     stages.weights_empty[to.at].wait(to.phase ^ 1);
-    store_all_weights<S::kLong ? 1 : 2>(cb, weights + to.at * S::kWeightStage, l,
-                                        &stages.scalars(at, 0), p.slots);
+    store_all_weights<S::kTogether>(cb, weights + to.at * S::kWeightStage, l,
+                                    &stages.scalars(at, 0), p.slots);
     fence_async_proxy();
     __syncwarp();
     if (l.lane == 0) {

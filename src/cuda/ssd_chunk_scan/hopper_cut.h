@@ -16,36 +16,18 @@ constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a b
 constexpr int kMaxSegments = 32;
 constexpr int kMaxRanges = 160;
 
-// The heads of a group that have rows in one of its blocks.
-struct Heads {
-  int first, count;
-};
-constexpr Heads heads_of_block(int block, int heads_per_group, int headdim) {
-  const int last_row = heads_per_group * headdim - 1;
-  const int first = std::min(kBlockRows * block, last_row) / headdim;
-  return {first, std::min(kBlockRows * (block + 1) - 1, last_row) / headdim - first + 1};
-}
-
 // What there is to do: a unit is the rows of one block in one sequence.
 struct Work {
   int64_t units, chunks;  // chunks of a unit, where sequences are packed of one of mean length
-  int blocks_per_group, heads_per_group, headdim;
-
-  constexpr int heads(int64_t unit) const {
-    const int block = static_cast<int>(unit % blocks_per_group);
-    return heads_of_block(block, heads_per_group, headdim).count;
-  }
 };
 
-// What passes take beside a chunk of y of two heads, in its time; measured.
+// What passes take beside a chunk of y, in its time; measured.
 struct Costs {
   double state_chunk;  // a chunk of which only the state is made
   double begin;        // a block's beginning
   double hand_over;    // from the first pass to the second
   double state;        // each state that is handed over
-  double head;         // each head of a block after its second
   double unit;         // each unit of a block after its first
-  constexpr double chunk(int heads) const { return 1 + head * std::max(heads - 2, 0); }
 };
 
 struct Segments {
@@ -55,15 +37,11 @@ struct Segments {
 
 // As many as only use processors that would be idle.
 constexpr Segments choose_segments(const Work& work, int num_sms, const Costs& costs) {
-  double chunk = 1;  // the dearest block's
-  for (int block = 0; block < work.blocks_per_group; ++block)
-    chunk = std::max(chunk, costs.chunk(work.heads(block)));
   const int64_t waves = (work.units + num_sms - 1) / num_sms;
-  Segments best{
-      1, static_cast<double>(waves) * (chunk * static_cast<double>(work.chunks) + costs.begin)};
+  Segments best{1, static_cast<double>(waves) * (static_cast<double>(work.chunks) + costs.begin)};
   for (int n = 2; n <= kMaxSegments && work.units * n <= num_sms; ++n) {
     const int64_t each = (work.chunks + n - 1) / n;
-    const double cost = (chunk + costs.state_chunk) * static_cast<double>(each) + 2 * costs.begin +
+    const double cost = (1 + costs.state_chunk) * static_cast<double>(each) + 2 * costs.begin +
                         costs.hand_over + costs.state * n;
     if (cost < best.cost) best = {n, cost};
   }
@@ -81,19 +59,16 @@ struct Ranges {
 constexpr Ranges cut_ranges(const Work& work, const Costs& costs, double time, int most) {
   Ranges r;
   int64_t unit = 0, done = 0;  // units before, and chunks of the unit
-  double chunk = costs.chunk(work.heads(0));
   while (unit < work.units) {
     if (r.count == most) return {};
     double left = time - costs.begin - costs.state_chunk * static_cast<double>(done);
-    if (left < chunk) return {};
+    if (left < 1) return {};
     r.begin[static_cast<size_t>(r.count++)] = static_cast<int32_t>(unit * work.chunks + done);
     while (unit < work.units) {
-      const auto room = static_cast<int64_t>(std::max(left, 0.0) / chunk);
-      const int64_t taken = std::min(work.chunks - done, room);
-      done += taken, left -= chunk * static_cast<double>(taken);
+      const int64_t taken = std::min(work.chunks - done, static_cast<int64_t>(std::max(left, 0.0)));
+      done += taken, left -= static_cast<double>(taken);
       if (done < work.chunks) break;
       ++unit, done = 0, left -= costs.unit;
-      if (costs.head > 0) chunk = costs.chunk(work.heads(unit));
     }
   }
   r.begin[static_cast<size_t>(r.count)] = static_cast<int32_t>(work.units * work.chunks);

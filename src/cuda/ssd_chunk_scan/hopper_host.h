@@ -22,11 +22,7 @@ inline int64_t units(const SsdChunkScan::Problem& p) {
 
 inline Work work_of(const SsdChunkScan::Problem& p) {
   const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
-  return {.units = units(p),
-          .chunks = ceil_div(tokens, kChunk),
-          .blocks_per_group = static_cast<int>(blocks_per_group(p)),
-          .heads_per_group = static_cast<int>(p.nheads / p.ngroups),
-          .headdim = static_cast<int>(p.headdim)};
+  return {.units = units(p), .chunks = ceil_div(tokens, kChunk)};
 }
 
 // The states that segments hand on.

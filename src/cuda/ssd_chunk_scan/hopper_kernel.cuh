@@ -53,11 +53,11 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     Rings<S> ring;
     if (warp == 0) {
       if (lane == 0)
-        for_each_segment<kOutputs>(
+        for_each_segment<S, kOutputs>(
             k, [&](const Place& p) { copy_tiles<S, kZ, kOutputs>(k, p, stages, ring); });
     } else {
       int skipped = warp - 1;
-      for_each_segment<kOutputs>(k, [&](const Place& p) {
+      for_each_segment<S, kOutputs>(k, [&](const Place& p) {
         if (k.dt_is_f32)
           make_scalars<float, S, kOutputs>(k, p, stages, skipped, lane, ring);
         else
@@ -69,7 +69,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kWeighRegisters));
     if constexpr (kOutputs) {
       Progress<S> progress;
-      for_each_segment<kOutputs>(k, [&](const Place& p) {
+      for_each_segment<S, kOutputs>(k, [&](const Place& p) {
         make_weights<T>(k, p, stages, shared_address(memory), progress);
       });
     }
@@ -77,7 +77,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(S::kRowRegisters));
     if (kOutputs && k.segments > 1) wait_for_previous_launch();
     Progress<S> progress;
-    for_each_segment<kOutputs>(k, [&](const Place& p) {
+    for_each_segment<S, kOutputs>(k, [&](const Place& p) {
       const Lane l = lane_of(k, p, warpgroup);
       compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
                        static_cast<int64_t>(p.group) * p.heads_per_group + l.head,

@@ -7,12 +7,17 @@
 
 namespace hiss::cuda::ssd {
 
-// Where a thread's part of what follows segment `rank - 1` is handed on.
+// Where a thread's part of what follows segment `rank - 1` is handed on. A part begins with at most
+// one such state, and at most one unit that begins in it goes on behind it.
 template <class S>
 __device__ __forceinline__ float* exchange_of(const HopperScan& k, const Place& p, int warpgroup,
                                               int rank) {
-  return k.exchange +
-         ((p.unit * k.segments + rank) * 2 + warpgroup) * exchange_floats(64 * S::kPanels) +
+  int64_t slot = p.unit * k.segments + rank;
+  if (S::kParts && k.part != 0) {
+    const int64_t first = p.unit * chunks_of(k) / k.part;
+    slot = rank == 0 ? 2 * first + 1 : 2 * (first + rank);
+  }
+  return k.exchange + (2 * slot + warpgroup) * exchange_floats(64 * S::kPanels) +
          threadIdx.x % 128 * 4;
 }
 

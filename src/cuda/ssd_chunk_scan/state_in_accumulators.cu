@@ -47,8 +47,7 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   return {};
 }
 
-constexpr Costs kCosts{
-    .state_chunk = 0.46, .begin = 2.5, .hand_over = 2, .state = 0.5, .head = 0, .unit = 1};
+constexpr Costs kCosts{.state_chunk = 0.46, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
   const Segments segments = choose_segments(work_of(p), machine.num_sms, kCosts);

@@ -64,7 +64,7 @@ Memory lay_out(const SsdChunkScan::Problem& p, int segments, std::byte* memory) 
 }
 
 int segments_of(const SsdChunkScan::Problem& p, const Machine& machine) {
-  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0, .head = 0, .unit = 0};
+  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0, .unit = 0};
   return choose_segments(work_of(p), machine.num_sms, kCosts).count;
 }
 
