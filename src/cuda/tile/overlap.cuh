@@ -30,7 +30,7 @@ __device__ __forceinline__ void let_next_kernel_start() {
 
 // Launches a kernel that waits for those before it.
 template <class... Parameters, class... Arguments>
-void start_overlapped(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+void start_overlapped(void (*kernel)(Parameters...), dim3 blocks, unsigned threads,
                       size_t shared_bytes, cudaStream_t stream, Arguments&&... arguments) {
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
