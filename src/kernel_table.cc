@@ -56,6 +56,7 @@ extern const Kernel<SelectiveScan> split_sequence;
 }  // namespace selective_scan
 namespace ssd_chunk_scan {
 extern const Kernel<SsdChunkScan> state_in_accumulators;
+extern const Kernel<SsdChunkScan> state_in_bf16;
 extern const Kernel<SsdChunkScan> two_halves;
 extern const Kernel<SsdChunkScan> chunked;
 extern const Kernel<SsdChunkScan> sequential;
@@ -148,6 +149,7 @@ std::span<const Kernel<SsdChunkScan>* const> kernels<SsdChunkScan>() {
   static constexpr const Kernel<SsdChunkScan>* table[] = {
 #ifdef HISS_HAS_CUDA
     &cuda::ssd_chunk_scan::state_in_accumulators,
+    &cuda::ssd_chunk_scan::state_in_bf16,
     &cuda::ssd_chunk_scan::two_halves,
     &cuda::ssd_chunk_scan::chunked,
     &cuda::ssd_chunk_scan::sequential,

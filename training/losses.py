@@ -12,11 +12,12 @@ WEIGHTS = {
     "mag": 0.2,
     "complex": 0.05,
     "phase": 0.2,
-    "snr": 0.03,
+    "snr": 0.04,
     "compressed": 1.0,
-    "disturbance": 0.2,
-    "envelope": 0.4
+    "disturbance": 0.3,
+    "envelope": 0.5
 }
+OVER_SUPPRESSION = 1.5  # what the error of a magnitude that came out too small counts in addition
 MAX_LOG_MAG = 11.0
 _envelopes = {}
 
@@ -56,7 +57,9 @@ def noise_to_signal_db(z, x, y, floor):
 
 
 def compressed_error(z_spectrum, x_spectrum, gain):
-  """Power-law (0.3) magnitude and complex error of re-analysed waveforms."""
+  """Power-law (0.3) magnitude and complex error of re-analysed waveforms; removed speech weighs
+  more than noise that stayed.
+  """
 
   def compress(s):
     s = s * gain
@@ -64,7 +67,9 @@ def compressed_error(z_spectrum, x_spectrum, gain):
     return q.pow(0.15), s * q.pow(-0.35)
 
   (m1, c1), (m2, c2) = compress(x_spectrum), compress(z_spectrum)
-  return (m1 - m2).square().mean() + 0.4 * (c1 - c2).abs().square().mean()
+  lost = m1 - m2
+  return (lost.square() + OVER_SUPPRESSION * F.relu(lost).square()).mean() + 0.4 * (
+      c1 - c2).abs().square().mean()
 
 
 def loss(output, spectrum, y, x, rate, rule):

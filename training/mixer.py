@@ -72,7 +72,7 @@ class Mixer:
     self.rng = np.random.default_rng(seed)
     self.harmonics = torch.arange(1, 13, device=device, dtype=torch.float32)[None, :, None]
     # real recordings, coloured noise, babble, hum and tones, clicks and knocks
-    self.first = torch.tensor([0.44, 0.25, 0.20, 0.04, 0.07], device=device)
+    self.first = torch.tensor([0.48, 0.22, 0.20, 0.04, 0.06], device=device)
     self.second = torch.tensor([0.4, 0.25, 0.15, 0.1, 0.1], device=device)
 
   def uniform(self, count, low, high):
@@ -186,10 +186,22 @@ class Mixer:
     return tail
 
   def rumble(self, count, rate, n):
-    """Low-frequency noise (below 20 to 100 Hz) at RMS 1."""
+    """Low-frequency noise at RMS 1: everything below 20 to 100 Hz, or one narrow band at 8 to 30 Hz
+    as buildings and microphone stands give it.
+    """
+    f = torch.arange(n // 2 + 1, device=self.device) * rate / n
+    wide = (f > 4) / (1 + (f / self.uniform(count, 20, 100))**4)
+    width = 10**self.uniform(count, 0, 0.9)
+    narrow = torch.exp(-((f - self.uniform(count, 8, 30)) / width)**2) + 0.05 * wide
+    x = shape(torch.randn(count, n, device=self.device),
+              torch.where(self.chance(count, 0.5), narrow, wide))
+    return x / rms(x)
+
+  def room_tone(self, count, rate, n):
+    """The steady hiss of a quiet room and its microphone at RMS 1."""
     f = torch.arange(n // 2 + 1, device=self.device) * rate / n
     x = shape(torch.randn(count, n, device=self.device),
-              (f > 4) / (1 + (f / self.uniform(count, 20, 100))**4))
+              (f + 100).pow(-self.uniform(count, -0.2, 0.9)) * self.curve(count, n, 3))
     return x / rms(x)
 
   def damage(self, y):
@@ -229,20 +241,23 @@ class Mixer:
     x = x * (1 - self.chance(count, 0.3) * hole)
     x = torch.where(self.chance(count, 0.25), convolve(x, self.room(count, rate)), x)
     x = x / rms(x)
-    kind = torch.rand(count, 1, device=dev)  # 9 % clean, 11 % nearly clean
-    snr = torch.where(kind < 0.8, self.uniform(count, -5, 20), self.uniform(count, 20, 45))
-    own = torch.rand(count, 1,
-                     device=dev) < torch.where(kind < 0.8, 0.25,
-                                               0.5)  # quiet rumble stays, loud rumble goes
-    x = x + own * self.rumble(count, rate, n) * 10**(self.uniform(count, -34, -19) / 20)
+    kind = torch.rand(count, 1, device=dev)  # 11 % clean, 12 % nearly clean
+    snr = torch.where(kind < 0.77, self.uniform(count, -5, 20), self.uniform(count, 20, 45))
+    # quiet rumble stays, loud rumble goes
+    own = torch.rand(count, 1, device=dev) < torch.where(kind < 0.77, 0.5, 0.65)
+    x = x + own * self.rumble(count, rate, n) * 10**(self.uniform(count, -34, -18) / 20)
+    # recordings are not silent between the words: a target with that tone keeps the network from
+    # cutting it out of clean input
+    x = x + self.chance(count, 0.6) * self.room_tone(count, rate, n) * 10**(
+        self.uniform(count, -62, -38) / 20)
     noise = self.noise(count, rate, n) * 10**(-snr / 20)
     loud = self.chance(count, 0.4) * self.rumble(count, rate,
                                                  n) * 10**(self.uniform(count, -14, 6) / 20)
-    y = x + torch.where(kind < 0.8, noise + loud, noise) * (kind < 0.91)
+    y = x + torch.where(kind < 0.77, noise + loud, noise) * (kind < 0.89)
     fraction = torch.arange(n // 2 + 1, device=dev) / (n // 2)
     low_pass = torch.sigmoid((self.uniform(count, 0.35, 0.95) - fraction) * 150)
     low_pass = torch.where(self.chance(count, 0.12), low_pass, torch.ones_like(low_pass))
     x, y = shape(x, low_pass), shape(y, low_pass)
-    y = torch.where(kind < 0.91, self.damage(y), y)
+    y = torch.where(kind < 0.89, self.damage(y), y)
     gain = 10**((self.rms_dbfs + 2.5 * torch.randn(count, 1, device=dev)) / 20) / rms(y)
     return y * gain, x * gain

@@ -11,6 +11,7 @@ and checkpoints
 (latest.pt every minute, final.pt): raw and averaged weights, config and what was run.
 """
 import argparse
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
@@ -30,6 +31,11 @@ def main():
   parser.add_argument("--out", required=True)
   parser.add_argument("--seconds", type=float, default=560, help="wall clock of the whole script")
   parser.add_argument("--lr", type=float, default=2e-3)
+  parser.add_argument("--decay-from",
+                      type=float,
+                      default=0.0,
+                      help="where on the cosine decay (0 to 1) the run begins")
+  parser.add_argument("--decay-to", type=float, default=1.0, help="where it ends")
   parser.add_argument("--batch", type=float, default=1.0, help="multiplies the audio per step")
   parser.add_argument("--segment", type=float, default=2.0, help="seconds per item")
   parser.add_argument("--last-segment", type=float, default=4.0, help="the same, late in the run")
@@ -40,14 +46,16 @@ def main():
                       action="store_true",
                       help="checks, times and profiles instead of training")
   args = parser.parse_args()
-  kernels.build()
-  say("kernels built; torch", torch.__version__, torch.cuda.get_device_name())
-  smoke.check_kernels()
+  with ThreadPoolExecutor(1) as background:  # decoding takes as long as compiling
+    loading = background.submit(data.load_banks, args.data, "cuda")
+    kernels.build()
+    say("kernels built; torch", torch.__version__, torch.cuda.get_device_name())
+    smoke.check_kernels()
+    banks, noise = loading.result()
   torch.backends.cuda.matmul.allow_tf32 = True
   torch.backends.cudnn.allow_tf32 = True
   torch.backends.cudnn.benchmark = True
   torch.manual_seed(args.seed)
-  banks, noise = data.load_banks(args.data, "cuda")
   say({
       r: round(len(b.flat) / r / 60, 1) for r, b in banks.items()
   }, "min speech", round(len(noise.flat) / 48000 / 60, 1), "min noise")

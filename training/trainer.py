@@ -18,14 +18,14 @@ import perceptual
 
 # the level the network works at: log1p then resolves 50 to 60 dB below speech
 INPUT_RMS_DBFS = 15.0
-BYPASS = {"low_db": -20.0, "high_db": -14.0, "bins": 3, "frames": 3}
+BYPASS = {"low_db": -26.0, "high_db": -20.0, "bins": 3, "frames": 3}
 BATCH_SECONDS = {8000: 32.0, 16000: 16.0, 24000: 10.0, 48000: 6.0}  # audio per step
 PROBABILITY = {8000: 0.12, 16000: 0.58, 24000: 0.07, 48000: 0.23}
 GRAD_CLIP = 10.0
 EMA_DECAY = 0.999
 WARM_UP = 300
 CHECK_SECONDS = 100
-LAST_PART = 0.6  # share of the run after which the segments have --last-segment seconds
+LAST_PART = 0.5  # of the rate's way down, after which the segments have --last-segment seconds
 DTYPE = torch.bfloat16  # of the convolution blocks
 START = time.time()
 
@@ -207,7 +207,8 @@ class Trainer:
     next_check, total, terms_seen, todo, done = CHECK_SECONDS, 0, 0, [], 0.0
     following = self.mixed(self.args.segment)
     while time.time() < deadline:
-      done = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
+      share = min(1.0, (time.time() - self.begin) / (deadline - self.begin))
+      done = self.args.decay_from + (self.args.decay_to - self.args.decay_from) * share
       lr = self.set_rate(done)
       fresh = not todo
       if fresh:

@@ -28,7 +28,7 @@ struct Model {
 };
 
 SsdChunkScan::Args ssd(DeviceSet& set, int64_t batch, int64_t seqlen, Model m, DType dtype,
-                       Precision precision) {
+                       Precision precision, DType state) {
   SsdChunkScan::Args a;
   a.device = Device::kCuda;
   a.precision = precision;
@@ -39,7 +39,7 @@ SsdChunkScan::Args ssd(DeviceSet& set, int64_t batch, int64_t seqlen, Model m, D
   a.C = set.input(dtype, {batch, seqlen, m.ngroups, m.dstate}, normal());
   a.D = set.input(DType::kF32, {m.nheads}, normal(0.1, 1));
   a.dt_bias = set.input(DType::kF32, {m.nheads}, normal(0.3, -2));
-  a.final_states = set.output(DType::kF32, {batch, m.nheads, m.headdim, m.dstate});
+  a.final_states = set.output(state, {batch, m.nheads, m.headdim, m.dstate});
   a.y = set.output(dtype, {batch, seqlen, m.nheads, m.headdim});
   a.dt_softplus = true;
   return a;
@@ -106,10 +106,13 @@ template <>
 std::vector<GpuShape<SsdChunkScan>> gpu_shapes<SsdChunkScan>() {
   std::vector<GpuShape<SsdChunkScan>> shapes;
   const auto add = [&](const std::string& name, int64_t batch, int64_t seqlen, Model m, DType dtype,
-                       Precision precision, bool timed = true) {
-    shapes.push_back({name,
-                      [=](DeviceSet& set) { return ssd(set, batch, seqlen, m, dtype, precision); },
-                      timed});
+                       Precision precision, bool timed = true, DType state = DType::kF32) {
+    shapes.push_back(
+        {name, [=](DeviceSet& set) { return ssd(set, batch, seqlen, m, dtype, precision, state); },
+         timed});
+  };
+  const auto add_bf16_state = [&](const std::string& name, int64_t batch, int64_t seqlen, Model m) {
+    add(name + "_bf16_state", batch, seqlen, m, DType::kBF16, Precision::kFast, true, DType::kBF16);
   };
   constexpr Precision kFast = Precision::kFast, kStandard = Precision::kStandard;
   for (const int64_t seqlen : {2048, 8192, 65536})
@@ -119,6 +122,12 @@ std::vector<GpuShape<SsdChunkScan>> gpu_shapes<SsdChunkScan>() {
   add("falcon_h1_7b_l8192", 1, 8192, kFalconH1_7B, DType::kBF16, kFast);
   add("nemotron_h_8b_l8192", 1, 8192, kNemotronH8B, DType::kBF16, kFast);
   add("nemotron_nano_9b_l8192", 1, 8192, kNemotronNano9B, DType::kBF16, kFast);
+  add_bf16_state("mamba2_2.7b_l2048", 1, 2048, kMamba2_2_7B);
+  add_bf16_state("mamba2_2.7b_l8192", 1, 8192, kMamba2_2_7B);
+  add_bf16_state("mamba2_2.7b_b8_l2048", 8, 2048, kMamba2_2_7B);
+  add_bf16_state("falcon_h1_7b_l8192", 1, 8192, kFalconH1_7B);
+  add_bf16_state("nemotron_h_8b_l8192", 1, 8192, kNemotronH8B);
+  add_bf16_state("nemotron_nano_9b_l8192", 1, 8192, kNemotronNano9B);
   add("h48_p64_n128_l512", 1, 512, kGraniteTiny, DType::kF32, kStandard);
   add("h128_p80_n128_l512", 1, 512, kWide, DType::kF32, kStandard);
   add("mamba2_2.7b_l2048", 1, 2048, kMamba2_2_7B, DType::kF32, kStandard);

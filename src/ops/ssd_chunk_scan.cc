@@ -126,13 +126,16 @@ SsdChunkScan::Problem SsdChunkScan::describe(const Args& a) {
   };
 }
 
-// As for selective_scan. A 16-bit state is rounded once a token at worst, and what was lost is
-// remembered as long as the state itself.
+// As for selective_scan. A 16-bit state is rounded after every token in the strict class, else
+// after every 64 and at checkpoints at worst, and what was lost is remembered as long as the state.
 ErrorBound SsdChunkScan::error_bound(const Problem& p) {
   double units = 16.0 + walk(p.dstate) + walk(p.seqlen);
-  if (p.state_dtype != DType::kF32)
+  if (p.state_dtype != DType::kF32) {
+    const int64_t roundings =
+        p.precision == Precision::kStrict ? p.seqlen : (p.seqlen + 63) / 64 + p.ncheckpoints;
     units +=
-        (1.0 + 2.0 * walk(p.seqlen)) * unit_roundoff(p.state_dtype) / unit_roundoff(DType::kF32);
+        (1.0 + 2.0 * walk(roundings)) * unit_roundoff(p.state_dtype) / unit_roundoff(DType::kF32);
+  }
   return promise(units, p.dtype, p.precision);
 }
 

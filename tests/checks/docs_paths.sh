@@ -17,5 +17,5 @@ while IFS= read -r -d '' document; do
   while IFS= read -r path; do
     [[ -e $here/$path ]] || missing "$document" "$path"
   done < <(grep -oE '\]\([^)# ]+' "$document" | sed 's/^](//' | grep -vE '^(https?|mailto):' | sort -u)
-done < <(find . \( -name build -o -name out -o -name .git \) -prune -o -name '*.md' -type f -print0)
+done < <(find . \( -name build -o -name out -o -name ".?*" \) -prune -o -name '*.md' -type f -print0)
 exit "$bad"

@@ -14,7 +14,7 @@ while IFS= read -r -d '' file; do
   lines=$(wc -l <"$file")
   ((lines <= 400)) || { echo "$file: $lines lines, more than 400"; bad=1; }
   [[ $file != *.sh || -x $file ]] || { echo "$file: not executable"; bad=1; }
-done < <(find . \( -name build -o -name out -o -name .git -o -name ".?*" \) -prune -o \
+done < <(find . \( -name build -o -name out -o -name ".?*" \) -prune -o \
   \( -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' \
   -o -name '*.py' -o -name '*.cmake' -o -name CMakeLists.txt \) -type f -print0)
 exit "$bad"

@@ -10,6 +10,7 @@
 
 #include "ggml/node.h"
 #include "ggml/options.h"
+#include "plugins/dense_tensor.h"
 
 namespace hiss::ggml {
 namespace {
@@ -17,43 +18,36 @@ namespace {
 constexpr int kConv = 75, kScan = 76, kOtherOp = 12;
 
 struct Node {
-  Node(int op, std::initializer_list<std::array<int64_t, 4>> sources) {
+  Node(int op, const std::array<int64_t, 4>& result,
+       std::initializer_list<std::array<int64_t, 4>> sources)
+      : node(dense_tensor(result)) {
     node.op = op;
     size_t i = 0;
     for (const std::array<int64_t, 4>& shape : sources) {
-      set(source[i], shape);
+      source[i] = dense_tensor(shape);
       node.src[i] = &source[i];
       ++i;
     }
   }
-  static void set(Tensor& t, const std::array<int64_t, 4>& shape) {
-    t.type = kTypeF32;
-    size_t bytes = 4;
-    for (int axis = 0; axis < 4; ++axis) {
-      t.ne[axis] = shape[static_cast<size_t>(axis)], t.nb[axis] = bytes;
-      bytes *= static_cast<size_t>(t.ne[axis]);
-    }
-  }
-  Tensor node{};
+  Tensor node;
   std::array<Tensor, 7> source{};
 };
 
 Node conv(int64_t tokens) {
-  Node n(kConv, {{3 + tokens, 64, 1, 1}, {4, 64, 1, 1}});
-  Node::set(n.node, {64, tokens, 1, 1});
-  return n;
+  return Node(kConv, {64, tokens, 1, 1}, {{3 + tokens, 64, 1, 1}, {4, 64, 1, 1}});
 }
 
 // decays: numbers of A a head, 1 or N.
 Node scan(int64_t tokens, int64_t decays) {
   constexpr int64_t N = 16, P = 4, H = 8, G = 1;
-  Node n(kScan, {{N, P, H, 1},
-                 {P, H, tokens, 1},
-                 {H, tokens, 1, 1},
-                 {decays, H, 1, 1},
-                 {N, G, tokens, 1},
-                 {N, G, tokens, 1},
-                 {1, 1, 1, 1}});
+  Node n(kScan, {P * H * tokens + N * P * H, 1, 1, 1},
+         {{N, P, H, 1},
+          {P, H, tokens, 1},
+          {H, tokens, 1, 1},
+          {decays, H, 1, 1},
+          {N, G, tokens, 1},
+          {N, G, tokens, 1},
+          {1, 1, 1, 1}});
   n.source[6].type = kTypeI32;
   n.node.op_params[0] = 1;
   return n;

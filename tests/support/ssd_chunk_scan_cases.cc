@@ -144,10 +144,11 @@ void add_packed(CaseList<SsdChunkScan, Spec>& list) {
 }
 
 // 16-bit types at sizes that matrix units take whole.
-void add_matrices(CaseList<SsdChunkScan, Spec>& list) {
+void add_matrices(CaseList<SsdChunkScan, Spec>& list, const std::string& prefix, DType state) {
   const auto with = [&](const std::string& name, auto&& change) {
-    list.with("matrices_" + name, [&](Spec& c) {
+    list.with(prefix + name, [&](Spec& c) {
       c.precision = Precision::kFast, c.dtype = DType::kBF16, c.headdim = c.dstate = 64;
+      c.state_dtype = state;
       c.batch = 1, c.seqlen = 100, c.ngroups = 1;
       change(c);
     });
@@ -185,6 +186,27 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list) {
   with("checkpoints_long", [](Spec& c) { c.seqlen = 600, c.checkpoints = {100, 383, 384, 500}; });
   with("nan", [](Spec& c) { c.special = NAN; });
   with("nan_headdim_80", [](Spec& c) { c.special = NAN, c.headdim = 80, c.seqlen = 300; });
+}
+
+// What is rounded on its way through long sequences, and states of 256.
+void add_rounded_states(CaseList<SsdChunkScan, Spec>& list) {
+  const auto with = [&](const std::string& name, auto&& change) {
+    list.with("bf16_state_" + name, [&](Spec& c) {
+      c.precision = Precision::kFast, c.dtype = c.state_dtype = DType::kBF16;
+      c.headdim = 64, c.dstate = 256, c.batch = 1, c.nheads = 2, c.ngroups = 1;
+      change(c);
+    });
+  };
+  for (const auto& [name, rate] : {std::pair{"no", 0.0}, {"weak", -1e-3}, {"strong", -1e4}})
+    with(std::string("long_") + name + "_decay", [rate = rate](Spec& c) {
+      c.A = constant(rate), c.seqlen = 3000, c.dstate = 64, c.nheads = 1;
+    });
+  with("packed_dstate_256", [](Spec& c) { c.lengths = {130, 0, 1, 300, 3}; });
+  with("checkpoints_dstate_256", [](Spec& c) { c.seqlen = 400, c.checkpoints = {0, 63, 64, 250}; });
+  with("final_is_initial_dstate_256", [](Spec& c) { c.final_is_initial = true, c.seqlen = 500; });
+  with("headdim_128_dstate_256", [](Spec& c) { c.headdim = 128, c.seqlen = 200; });
+  with("spaced_states", [](Spec& c) { c.state_place = Place::kWideRow, c.seqlen = 200; });
+  with("nan_dstate_256", [](Spec& c) { c.special = NAN, c.seqlen = 200; });
 }
 
 // F32 at sizes that matrix units take whole.
@@ -290,7 +312,9 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   add_packed(list);
   add_float_matrices(list);
   add_fast(list);
-  add_matrices(list);
+  add_matrices(list, "matrices_", DType::kF32);
+  add_matrices(list, "bf16_state_", DType::kBF16);
+  add_rounded_states(list);
   return list.take();
 }
 

@@ -36,8 +36,10 @@ namespace hiss {
 //   cu_seqlens         (nseq + 1)                        optional, see ops/common.h
 //   y                  (batch, seqlen, nheads, headdim)  output, type of x
 //
-// All state tensors have one type, the type the state is kept in between tokens or chunks. Aliasing
-// as in selective_scan. Forward only.
+// All state tensors have one type, which names how the state is kept: F32 (also without state
+// tensors) in float32 throughout; a 16-bit type allows a kernel to round it to that between chunks
+// of 64 tokens, and in the strict class to round it after every token. Aliasing as in
+// selective_scan. Forward only.
 struct SsdChunkScan {
   static constexpr std::string_view kName = "ssd_chunk_scan";
 

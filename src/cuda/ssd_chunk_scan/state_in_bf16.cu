@@ -1,0 +1,72 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The chunked scan of state_in_accumulators.cu with the state rounded to bf16 between chunks: the
+// option that a caller names by state tensors of BF16. Kept so, a state of 64 rows takes half the
+// registers and is an operand as it lies; the new state is made in float32, 64 states at a time,
+// and rounded once a chunk. docs/kernels/ssd_chunk_scan_bf16_state.md has the figures.
+
+#include "cuda/launch.h"
+#include "cuda/ssd_chunk_scan/bf16_state.h"
+#include "cuda/ssd_chunk_scan/hopper_host.h"
+
+namespace hiss::cuda {
+namespace {
+
+using namespace ssd;  // the pieces this row is made of
+
+constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_bf16";
+
+int64_t padded(int64_t dstate) { return dstate <= 128 ? 128 : 256; }
+
+Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
+  if (machine.cuda_sm != 90) return why::kDevice;
+  if (p.precision != Precision::kFast) return why::kPrecision;
+  if (p.dtype == DType::kF32) return why::kDtype;
+  if (p.state_dtype != DType::kBF16) return why::kStateDtype;
+  if (!p.dense || !p.blocks_of_16) return why::kLayout;
+  if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
+  if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
+  if (!fits(padded(p.dstate), p.headdim)) return why::kHeaddim;
+  // Fewer tokens of a sequence than this are a walk, not a chunk.
+  if (p.seqlen < 8 * (p.packed ? p.nseq : 1)) return why::kShort;
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
+    return why::kLong;
+  return {};
+}
+
+size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
+  const int64_t states = exchanged_states(p, cut_parts(p, machine.num_sms));
+  return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
+}
+
+Status run(const SsdChunkScan::Args& args, const Launch& launch) {
+  const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
+  if (units(p) == 0) return {};
+  Bf16StateScan scan{.base = scan_of(args, p, cut_parts(p, this_machine().num_sms)),
+                     .initial = args.initial_states.as<__nv_bfloat16>(),
+                     .final = args.final_states.as<__nv_bfloat16>(),
+                     .checkpoints = args.checkpoint_states.as<__nv_bfloat16>()};
+  scan.base.initial = nullptr, scan.base.final = scan.base.checkpoints = nullptr;
+  if (!encode(scan.base.x, args.x, true) || !encode(scan.base.y, args.y, true) ||
+      !encode(scan.base.B, args.B, false) || !encode(scan.base.C, args.C, false) ||
+      (p.has_z && !encode(scan.base.z, args.z, true)))
+    return Internal(std::string(kName) + ": the driver made no tensor map");
+  scan.base.exchange = reinterpret_cast<float*>(launch.workspace.data());
+  const auto launch_padded =
+      padded(p.dstate) == 128 ? launch_bf16_state<128> : launch_bf16_state<256>;
+  return device_status(kName, launch_padded(scan, p.dtype, p.has_z, stream_of(launch)));
+}
+
+}  // namespace
+
+namespace ssd_chunk_scan {
+extern constinit const Kernel<SsdChunkScan> state_in_bf16;
+constinit const Kernel<SsdChunkScan> state_in_bf16{.name = kName,
+                                                   .why_not = why_not,
+                                                   .workspace_bytes = workspace_bytes,
+                                                   .run = run,
+                                                   .device = Device::kCuda};
+}  // namespace ssd_chunk_scan
+}  // namespace hiss::cuda
