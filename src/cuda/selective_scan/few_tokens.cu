@@ -26,7 +26,7 @@ using namespace selective_scan;  // the pieces this file is made of
 
 constexpr std::string_view kName = "selective_scan/cuda.sm80.few_tokens";
 constexpr int kWarps = 4;
-constexpr int64_t kMostTokens = 8;
+constexpr int64_t kMostTokens = 4;
 
 // Which tensors have their 16 states in four aligned vectors.
 struct InVectors {
@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(32 * kWarps)
           sum[half] = i == 0 ? C[i] * h[n] : __fmaf_rn(C[i], h[n], sum[half]);
         }
       }
-      float y = __fmaf_rn(D, u[t], sum[0] + sum[1]);
+      float y = sum[0] + sum[1];
+      if (p.D != nullptr) y = __fmaf_rn(D, u[t], y);
       if (p.z.data != nullptr) y *= silu_fast(z[t]);
       if (real) *const_cast<T*>(element(p.y, t)) = from_float<T>(y);
     }
