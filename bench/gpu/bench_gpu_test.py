@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""Tests of what needs no GPU: merge.py, report.py, what run.py checks, and when a peer is timed."""
+"""Tests of what needs no GPU: merge.py, report.py, sanitize.py, and when a peer is timed."""
+import argparse
 import contextlib
 import copy
 import io
+import json
+import os
+import pathlib
+import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -11,6 +17,8 @@ import cases
 import merge
 import report
 import run
+import sanitize
+from peers import backend_ops
 from peers.measure import measure
 from peers.work import Missing, Work
 
@@ -27,6 +35,7 @@ OURS = {
     "dstate": 128,
     "ngroups": 1,
     "median_ms": 0.02,
+    "direct_ms": 0.025,
     "spread": 0.01,
     "bound_ms": 0.01,
     "bound_kind": "memory",
@@ -128,11 +137,12 @@ class Merge(unittest.TestCase):
     self.assertEqual(row["peer_python_ms"], 0.8)
 
   def test_rows_of_the_check_come_in_milliseconds_and_meet_theirs(self):
-    row = dict(OURS, median_us=20.0, copy_us=12.0, layout="channels_last", nslots=1, wrong="")
-    del row["median_ms"]
+    row = dict(OURS, median_us=20.0, direct_us=25.0, copy_us=12.0, layout="channels_last", nslots=1, wrong="")
+    del row["median_ms"], row["direct_ms"]
     row = merge.of_check(row)
     self.assertAlmostEqual(row["median_ms"], 0.02)
     self.assertAlmostEqual(row["copy_ms"], 0.012)
+    self.assertAlmostEqual(row["direct_ms"], 0.025)
     self.assertNotIn("nslots", row)
     (met,) = merge.merged(merge.with_bounds([row], LIMITS), [PEER])
     self.assertAlmostEqual(met["ratio"], 5.0)
@@ -140,6 +150,11 @@ class Merge(unittest.TestCase):
   def test_the_layout_of_a_convolution_is_a_part_of_the_work(self):
     conv = {"operator": "causal_conv1d", "dtype": "F32", "layout": "channels_last"}
     self.assertNotEqual(merge.work_of(conv), merge.work_of(dict(conv, layout="channels_first")))
+
+  def test_the_type_of_the_state_is_a_part_of_the_work_of_ssd(self):
+    ours = [dict(OURS, state_dtype=x) for x in ("F32", "BF16")]
+    rows = merge.merged(ours, [peer(state_dtype="BF16")])
+    self.assertEqual(["peer" in row for row in rows], [False, True])
 
   def test_our_rows_get_the_bound_of_their_work(self):
     bare = {k: v for k, v in OURS.items() if not k.startswith("bound")}
@@ -209,26 +224,206 @@ class Report(unittest.TestCase):
       self.assertEqual(table.count("**missed**"), missed)
 
 
-class Run(unittest.TestCase):
+CHECK = """#!/usr/bin/env python3
+import json, sys
+if "--rows" in sys.argv:
+  sys.exit(print("op/cuda.a op/cuda.b"))
+if "--cover" in sys.argv:
+  with open(sys.argv[sys.argv.index("--cover") + 1], "w") as file:
+    json.dump([dict(kernel=sys.argv[sys.argv.index("--filter") + 1], case="base")], file)
+print("{0}")
+sys.exit(not "{0}".startswith("0"))
+"""
+SANITIZER = """#!/bin/sh
+shift 6
+"$@"
+echo "========= ERROR SUMMARY: 0 errors"
+"""
+RACE = """========= COMPUTE-SANITIZER
+=========
+========= Error: Race reported between Read access at void hiss::cuda::ssd::store_weights<(int)1>(x)+0x90
+=========     and Write access at void hiss::cuda::ssd::write_scalars<(bool)1>(y)+0x20 [64 hazards]
+=========     and Write access at void hiss::cuda::ssd::write_scalars<(bool)1>(y)+0x80 [64 hazards]
+=========
+ok    ssd_chunk_scan/cuda.sm90.a   3 of 3 cases, 0 wrong; at most 1.0 % of the bound (base)
+0 wrong
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
+CLEAN = "========= COMPUTE-SANITIZER\n0 wrong\n========= ERROR SUMMARY: 0 errors\n"
 
-  def test_without_a_sanitizer_nothing_is_asked_of_it(self):
-    with unittest.mock.patch("shutil.which", return_value=None), \
-         contextlib.redirect_stdout(io.StringIO()) as said:
-      self.assertEqual(run.sanitizers("check"), {})
+
+PERF = """Backend 1/2: CUDA0
+  SSM_CONV(type=f32,ne_a=[515,3328,1,1],ne_b=[4,3328,1,1]):   8192 runs -     9.80 us/run -    13000 kB/run
+  SSM_CONV(type=f32,ne_a=[4,3328,1,1],ne_b=[4,3328,1,1]):     8192 runs -     3.70 us/run -      160 kB/run
+  SSM_SCAN(type=f32,d_state=128,head_dim=64,n_head=48,n_group=1,n_seq_tokens=512,n_seqs=1,K=1):  1 runs -   120.00 us/run - 1 kB/run
+  SSM_SCAN(type=f32,d_state=128,head_dim=80,n_head=128,n_group=1,n_seq_tokens=1,n_seqs=1,K=1):   1 runs -     4.80 us/run - 1 kB/run
+  ADD(type=f32,ne=[4,4,1,1]):   1 runs -     1.00 us/run - 1 kB/run
+  SSM_SCAN(type=f32,d_state=16,head_dim=1): not supported
+"""
+
+
+class BackendOps(unittest.TestCase):
+
+  def test_its_lines_become_rows_of_our_work(self):
+    rows = backend_ops.parse(PERF)
+    self.assertEqual([(r["operator"], round(r["median_ms"], 6)) for r in rows],
+                     [("causal_conv1d", 0.0098), ("causal_conv1d_update", 0.0037),
+                      ("ssd_chunk_scan", 0.12), ("selective_state_update", 0.0048)])
+
+  def test_they_meet_the_cases_that_are_timed(self):
+    works = {merge.work_of(case) for case in cases.named()}
+    for row in backend_ops.parse(PERF):
+      self.assertIn(merge.work_of(row), works)
+
+  def test_a_row_without_python_has_none_in_the_tables(self):
+    row = dict(OURS, **merge.peer_part(dict(peer="p 1", median_ms=0.1), 0.02))
+    self.assertNotIn("python", merge.table([row]))
+    self.assertIn("| 100 |", "\n".join(report.peers_table([row])))
+
+  def test_without_the_program_there_are_no_rows(self):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+      self.assertEqual(backend_ops.rows("/nowhere"), [])
     self.assertIn("skipped", said.getvalue())
 
-  def test_the_sanitizer_goes_over_each_operator_with_both_tools(self):
-    with unittest.mock.patch("shutil.which", return_value="/bin/sanitizer"):
-      commands = run.sanitizers("check")
-    operators = {case["operator"] for case in cases.named()}
-    self.assertEqual(len(operators), 5)
-    self.assertEqual(set(commands),
-                     {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
-    self.assertIn("^causal_conv1d/", commands["memcheck causal_conv1d"])
 
-  def test_a_check_that_fails_ends_the_run_by_name(self):
-    with self.assertRaisesRegex(SystemExit, "bad.*3"), contextlib.redirect_stdout(io.StringIO()):
-      run.run_beside({"good": ["true"], "bad": ["sh", "-c", "exit 3"]})
+def found(**changes):
+  tool = dict(cases=3, seconds=9, not_counted={}, failed=[])
+  return dict(memcheck=tool, racecheck=dict(tool, **changes), kernels=2, clean=True)
+
+
+class RunLines(unittest.TestCase):
+  RESULT = dict(machine="GPU", driver="1", date="today", commit="c", ceilings=LIMITS)
+
+  def lines(self, checks):
+    return "\n".join(report.run_lines(dict(self.RESULT, checks=checks), "file.json"))
+
+  def test_what_is_not_counted_and_what_failed_is_told(self):
+    text = self.lines(dict(seed=1, sanitizers=found(not_counted={"a and b: why": 2})))
+    self.assertIn("memcheck: 3 cases of 2 kernels", text)
+    self.assertIn("not counted: a and b: why", text)
+    self.assertNotIn("failed", text)
+    self.assertIn("**failed**: bad", self.lines(dict(sanitizers=found(failed=["bad"]))))
+
+  def test_a_row_that_is_wrong_is_told(self):
+    self.assertIn("**Failed**: cases of a",
+                  self.lines(dict(seed=1, failed={"cases of a": 1}, sanitizers=found())))
+
+  def test_without_sanitizers_it_says_so(self):
+    self.assertIn("no compute-sanitizer", self.lines(dict(seed=1, sanitizers=None)))
+
+  def test_losses_are_listed_and_none_is_said(self):
+    self.assertEqual(report.loss_lines(merge.merged([OURS], [PEER])), ["- none"])
+    (line,) = report.loss_lines(merge.merged([dict(OURS, median_ms=0.2)], [PEER]))
+    self.assertIn("0.50 times as fast as other", line)
+
+
+class Run(unittest.TestCase):
+
+  def test_what_fails_is_named_with_its_code_after_all_have_ended(self):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+      failed = run.run_beside({"bad": ["sh", "-c", "echo why; exit 3"], "good": ["echo", "fine"]})
+    self.assertEqual(failed, {"bad": 3})
+    self.assertIn("why", said.getvalue())
+    self.assertIn("fine", said.getvalue())
+
+
+  def check_all(self, answer):
+    """Step 1 with a program that says `answer` of each row, and a sanitizer that finds nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+      for name, text in (("check", CHECK.format(answer)), ("compute-sanitizer", SANITIZER)):
+        program = pathlib.Path(folder, name)
+        program.write_text(text)
+        program.chmod(0o755)
+      options = argparse.Namespace(check=pathlib.Path(folder, "check"),
+                                   seed=1,
+                                   parts=2,
+                                   seconds=30,
+                                   checks=pathlib.Path(folder, "checks.json"))
+      path = f'{folder}:{os.environ["PATH"]}'
+      with unittest.mock.patch.dict(os.environ, PATH=path), \
+           contextlib.redirect_stdout(io.StringIO()):
+        try:
+          run.check_all(options, folder)
+          ended = ""
+        except SystemExit as e:
+          ended = str(e)
+      return ended, json.loads(options.checks.read_text())
+
+  def test_step_1_checks_each_row_and_sanitizes_what_stands_for_it(self):
+    ended, checks = self.check_all("0 wrong")
+    self.assertEqual(ended, "")
+    self.assertTrue(checks["sanitizers"]["clean"])
+    self.assertEqual(checks["sanitizers"]["racecheck"]["cases"], 2)
+    self.assertEqual(checks["failed"], {})
+
+  def test_a_wrong_row_fails_step_1_after_the_sanitizers(self):
+    ended, checks = self.check_all("1 wrong")
+    self.assertIn("cases of op/cuda.a", ended)
+    self.assertIn("cases of op/cuda.a", checks["failed"])
+    self.assertFalse(checks["sanitizers"]["clean"])
+
+
+class Sanitize(unittest.TestCase):
+
+  def test_a_clean_run_passes(self):
+    self.assertEqual(sanitize.judge("memcheck", 0, CLEAN), ("", {}))
+
+  def test_a_race_that_is_named_is_counted_with_its_reason(self):
+    failure, counts = sanitize.judge("racecheck", 99, RACE)
+    self.assertEqual(failure, "")
+    ((entry, count),) = counts.items()
+    self.assertEqual(count, 1)
+    self.assertIn("mbarrier", entry.reason)
+
+  def test_any_other_race_fails(self):
+    for name in ("store_weights", "write_scalars"):
+      failure, _ = sanitize.judge("racecheck", 99, RACE.replace(name, "store_other"))
+      self.assertIn("store_other", failure)
+
+  def test_one_more_place_in_a_named_race_fails(self):
+    other = RACE.replace("write_scalars<(bool)1>(y)+0x80", "store_other(y)+0x80")
+    self.assertIn("store_other", sanitize.judge("racecheck", 99, other)[0])
+
+  def test_a_name_for_one_tool_is_none_for_the_other(self):
+    self.assertNotEqual(sanitize.judge("memcheck", 99, RACE)[0], "")
+
+  def test_a_bad_access_fails(self):
+    bad = CLEAN.replace("0 wrong", "========= Invalid __global__ read of size 16 bytes\n0 wrong")
+    self.assertIn("Invalid", sanitize.judge("memcheck", 99, bad)[0])
+
+  def test_a_wrong_answer_or_none_fails(self):
+    for text in (CLEAN.replace("0 wrong", "2 wrong"), CLEAN.replace("0 wrong\n", "")):
+      self.assertIn("answer", sanitize.judge("memcheck", 0, text)[0])
+
+  def test_a_run_that_did_not_end_fails(self):
+    self.assertIn("end", sanitize.judge("memcheck", 0, CLEAN.replace("ERROR SUMMARY", ""))[0])
+    self.assertIn("ended with 99", sanitize.judge("memcheck", 99, CLEAN)[0])
+
+  def test_a_process_that_takes_too_long_is_ended_and_told(self):
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+      program = pathlib.Path(folder, "compute-sanitizer")
+      program.write_text("#!/bin/sh\necho begun\nsleep 30\n")
+      program.chmod(0o755)
+      path = f'{folder}:{os.environ["PATH"]}'
+      with unittest.mock.patch.dict(os.environ, PATH=path):
+        failure, _, output = sanitize.run_part("memcheck", "check", "pairs", 0.5)
+    self.assertIn("not at its end", failure)
+    self.assertIn("begun", output)
+    self.assertLess(time.monotonic() - begin, 20)
+
+  def test_every_pair_is_in_one_part(self):
+    pairs = [{"kernel": "k", "case": str(i)} for i in range(10)]
+    parts = sanitize.split(pairs, 4)
+    self.assertEqual(len(parts), 4)
+    self.assertCountEqual([p["case"] for part in parts for p in part], map(str, range(10)))
+    self.assertEqual(len(sanitize.split(pairs, 20)), 10)
+
+  def test_without_a_sanitizer_it_says_so(self):
+    with unittest.mock.patch("shutil.which", return_value=None), \
+         contextlib.redirect_stdout(io.StringIO()) as said:
+      self.assertIsNone(sanitize.sanitize("check", [], sanitize.TOOLS, 2, 1))
+    self.assertIn("skipped", said.getvalue())
 
 
 if __name__ == "__main__":

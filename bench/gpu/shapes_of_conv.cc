@@ -100,19 +100,27 @@ std::vector<GpuShape<CausalConv1d>> gpu_shapes<CausalConv1d>() {
 template <>
 std::vector<GpuShape<CausalConv1dUpdate>> gpu_shapes<CausalConv1dUpdate>() {
   std::vector<GpuShape<CausalConv1dUpdate>> shapes;
+  const auto add = [&](const std::string& name, int64_t batch, int64_t dim, DType dtype,
+                       bool timed) {
+    shapes.push_back({name,
+                      [=](DeviceSet& set) {
+                        CausalConv1dUpdate::Args a;
+                        a.device = Device::kCuda;
+                        a.x = set.input(dtype, {batch, 1, dim}, normal());
+                        a.weight = set.input(DType::kF32, {dim, 4}, normal(0.5));
+                        a.bias = set.input(DType::kF32, {dim}, normal(0.3));
+                        a.state = set.state(DType::kF32, {batch, 3, dim}, normal());
+                        a.y = set.output(dtype, {batch, 1, dim});
+                        a.activation = Activation::kSilu;
+                        return a;
+                      },
+                      timed});
+  };
   for (const int64_t batch : {1, 32, 256})
     for (const DType dtype : {DType::kF32, DType::kBF16})
-      shapes.push_back({"decode_" + std::to_string(batch) + "x5376", [=](DeviceSet& set) {
-                          CausalConv1dUpdate::Args a;
-                          a.device = Device::kCuda;
-                          a.x = set.input(dtype, {batch, 1, 5376}, normal());
-                          a.weight = set.input(DType::kF32, {5376, 4}, normal(0.5));
-                          a.bias = set.input(DType::kF32, {5376}, normal(0.3));
-                          a.state = set.state(DType::kF32, {batch, 3, 5376}, normal());
-                          a.y = set.output(dtype, {batch, 1, 5376});
-                          a.activation = Activation::kSilu;
-                          return a;
-                        }});
+      add("decode_" + std::to_string(batch) + "x5376", batch, 5376, dtype, true);
+  add("over_2_31", 75000, 10240, DType::kBF16, false);
+  add("over_2_32", 145000, 10240, DType::kBF16, false);
   return shapes;
 }
 
