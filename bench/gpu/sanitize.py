@@ -37,7 +37,8 @@ TOOLS = ("memcheck", "racecheck")
 KNOWN = [
     # The functions that read what write_scalars wrote, behind the wait for its stage.
     Known(
-        "racecheck", r"ssd::(store_weights|store_all_weights|weigh_rows|weigh_rows_after|decay_rows)\b",
+        "racecheck",
+        r"ssd::(store_weights|store_all_weights|weigh_rows|weigh_rows_after|decay_rows)\b",
         "ssd::write_scalars",
         "ordered by an mbarrier between producer and consumer, which racecheck does not follow"),
 ]
