@@ -143,6 +143,11 @@ class Merge(unittest.TestCase):
     conv = {"operator": "causal_conv1d", "dtype": "F32", "layout": "channels_last"}
     self.assertNotEqual(merge.work_of(conv), merge.work_of(dict(conv, layout="channels_first")))
 
+  def test_the_type_of_the_state_is_a_part_of_the_work_of_ssd(self):
+    ours = [dict(OURS, state_dtype=x) for x in ("F32", "BF16")]
+    rows = merge.merged(ours, [peer(state_dtype="BF16")])
+    self.assertEqual(["peer" in row for row in rows], [False, True])
+
   def test_our_rows_get_the_bound_of_their_work(self):
     bare = {k: v for k, v in OURS.items() if not k.startswith("bound")}
     (fast,), (slow,) = (

@@ -43,10 +43,11 @@ def scan(name, batch, seqlen, dim, dtype, dstate=16):
               ngroups=1)
 
 
-def ssd(name, batch, seqlen, nheads, headdim, dstate, ngroups, dtype):
+def ssd(name, batch, seqlen, nheads, headdim, dstate, ngroups, dtype, state_dtype=F32):
   return dict(operator="ssd_chunk_scan",
               case=name,
               dtype=dtype,
+              state_dtype=state_dtype,
               batch=batch,
               seqlen=seqlen,
               nheads=nheads,
@@ -97,6 +98,8 @@ def named():
       ssd("nemotron_h_8b_l8192", 1, 8192, 128, 64, 128, 8, BF16),
       ssd("nemotron_nano_9b_l8192", 1, 8192, 128, 80, 128, 8, BF16),
       ssd("falcon_h1_7b_l8192", 1, 8192, 24, 128, 256, 1, BF16),
+      ssd("falcon_h1_7b_l8192_bf16_state", 1, 8192, 24, 128, 256, 1, BF16, BF16),
+      ssd("mamba2_2.7b_l2048_bf16_state", 1, 2048, 80, 64, 128, 1, BF16, BF16),
       ssd("granite_4_h_tiny_l512", 1, 512, 48, 64, 128, 1, F32),
       ssd("nemotron_nano_9b_l512", 1, 512, 128, 80, 128, 8, F32),
       ssd("h128_p80_n128_l512", 1, 512, 128, 80, 128, 1, F32),
@@ -157,7 +160,8 @@ def work(c):
   h, p, n, g = c["nheads"], c["headdim"], c["dstate"], c["ngroups"]
   if op == "ssd_chunk_scan":
     tokens, chunk = c["batch"] * c["seqlen"], 128
-    bytes_ = tokens * size * (2 * h * p + 2 * g * n + h) + 4 * c["batch"] * h * p * n
+    state_size = 2 if c.get("state_dtype") == BF16 else 4
+    bytes_ = tokens * size * (2 * h * p + 2 * g * n + h) + state_size * c["batch"] * h * p * n
     return bytes_, tokens * (h * (chunk * p + 4 * n * p) + g * chunk * n), 0, 0, 0
   state = 8 * c["batch"] * h * p * n
   return state + c["batch"] * size * (2 * h * p + 2 * g * n + h), 0, 0, 0, 0

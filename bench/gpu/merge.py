@@ -19,9 +19,12 @@ SIZES = ("batch", "seqlen", "ntokens", "dim", "width", "dstate", "nheads", "head
 KEPT = ("operator", "kernel", "case", "dtype", "precision", "spread", "error") + SIZES
 
 
+# What counts too, for the operators whose cases name it.
+BESIDES = {"causal_conv1d": ("layout",), "ssd_chunk_scan": ("state_dtype",)}
+
+
 def sizes_of(row):
-  """The layout counts where the operator's cases name it: for the convolution of a sequence."""
-  names = SIZES + (("layout",) if row["operator"] == "causal_conv1d" else ())
+  names = SIZES + BESIDES.get(row["operator"], ())
   return {k: row[k] for k in names if k in row}
 
 

@@ -67,24 +67,27 @@ std::vector<GpuShape<CausalConv1d>> gpu_shapes<CausalConv1d>() {
         {"over_2_32" + name,
          [=](DeviceSet& set) { return conv(set, 3, 200000, 8200, DType::kBF16, first); }, false});
   }
-  shapes.push_back({"packed_2048_of_1", [](DeviceSet& set) {
-                      CausalConv1d::Args a = conv(set, 1, 2048, 5376, DType::kBF16, false);
-                      std::vector<int64_t> starts;
-                      for (int64_t i = 0; i <= 2048; ++i) starts.push_back(i);
-                      a.cu_seqlens = set.indices(DType::kI32, starts);
-                      a.initial_state = set.input(DType::kF32, {2048, 3, 5376}, normal());
-                      a.final_state = set.output(DType::kF32, {2048, 3, 5376});
-                      return a;
-                    }});
-  for (const bool first : {false, true})
-    shapes.push_back(
-        {std::string("packed_16_of_512") + (first ? "_channels_first" : ""), [=](DeviceSet& set) {
-           CausalConv1d::Args a = conv(set, 1, 8192, 5376, DType::kBF16, first);
-           std::vector<int64_t> starts;
-           for (int64_t i = 0; i <= 16; ++i) starts.push_back(512 * i);
-           a.cu_seqlens = set.indices(DType::kI32, starts);
-           return a;
-         }});
+  struct Pack {
+    int64_t sequences, tokens;
+    bool states;
+  };
+  for (const Pack& p : {Pack{2048, 1, true}, {256, 8, true}, {2048, 4, false}, {16, 512, false}})
+    for (const bool first : {false, true})
+      shapes.push_back({"packed_" + std::to_string(p.sequences) + "_of_" +
+                            std::to_string(p.tokens) + (first ? "_channels_first" : ""),
+                        [=](DeviceSet& set) {
+                          CausalConv1d::Args a =
+                              conv(set, 1, p.sequences * p.tokens, 5376, DType::kBF16, first);
+                          std::vector<int64_t> starts;
+                          for (int64_t i = 0; i <= p.sequences; ++i) starts.push_back(p.tokens * i);
+                          a.cu_seqlens = set.indices(DType::kI32, starts);
+                          if (!p.states) return a;
+                          const std::vector<int64_t> states{p.sequences, 3, 5376};
+                          const Place place = first ? Place::kChannelsFirst : Place::kDense;
+                          a.initial_state = set.input(DType::kF32, states, normal(), place);
+                          a.final_state = set.output(DType::kF32, states, place);
+                          return a;
+                        }});
   shapes.push_back({"states_d5376_l2048", [](DeviceSet& set) {
                       CausalConv1d::Args a = conv(set, 1, 2048, 5376, DType::kBF16, false);
                       a.initial_state = set.input(DType::kF32, {1, 3, 5376}, normal());

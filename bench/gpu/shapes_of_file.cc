@@ -13,7 +13,9 @@ namespace {
 using nlohmann::json;
 
 int64_t size(const json& work, const char* name) { return work.at(name).get<int64_t>(); }
-DType dtype_of(const json& work) { return work.at("dtype") == "BF16" ? DType::kBF16 : DType::kF32; }
+DType dtype_of(const json& work, const char* name = "dtype") {
+  return work.at(name) == "BF16" ? DType::kBF16 : DType::kF32;
+}
 Precision precision_of(const json& work) {
   return dtype_of(work) == DType::kF32 ? Precision::kStandard : Precision::kFast;
 }
@@ -69,7 +71,7 @@ void make(const json& work, DeviceSet& set, SsdChunkScan::Args& a) {
   a.C = set.input(dtype, {batch, seqlen, ngroups, dstate}, normal());
   a.D = set.input(DType::kF32, {nheads}, normal(0.1, 1));
   a.dt_bias = set.input(DType::kF32, {nheads}, normal(0.3, -1));
-  a.final_states = set.output(DType::kF32, {batch, nheads, headdim, dstate});
+  a.final_states = set.output(dtype_of(work, "state_dtype"), {batch, nheads, headdim, dstate});
   a.y = set.output(dtype, {batch, seqlen, nheads, headdim});
   a.dt_softplus = true;
 }
