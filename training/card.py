@@ -16,6 +16,8 @@ import os
 
 import torch
 
+import trainer
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -65,7 +67,8 @@ def curves(paths, out):
 
 
 def segments(run):
-  last = run.get("last_segment", run["segment"])
+  reached = run.get("decay_to", 1.0) > trainer.LAST_PART
+  last = run.get("last_segment", run["segment"]) if reached else run["segment"]
   return f"{run['segment']:g}" + (f", then {last:g}" if last != run["segment"] else "")
 
 

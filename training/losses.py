@@ -87,7 +87,7 @@ def loss(output, spectrum, y, x, rate, rule):
   gain = 1 / (x.square().mean(-1, keepdim=True).sqrt().clamp(min=0.1))[..., None]
   z = waveform(mag, cos, sin, rate, x.shape[-1])
   z2 = after_bypass(spectrum, z, rule, rate)
-  snr, snr2 = noise_to_signal_db(z, x, y, 1e-3), noise_to_signal_db(z2, x, y, 1e-4)
+  snr, snr2 = noise_to_signal_db(z, x, y, 1e-3), noise_to_signal_db(z2, x, y, 3e-4)
   comp = compressed_error(frontend.stft(z, rate), target, gain)
   comp2 = compressed_error(frontend.stft(z2, rate), target, gain)
   heard, envelope = (e.mean() for e in perceptual.errors(z2, x, rate))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
-"""Tests of what needs no GPU: merge.py, report.py, what run.py checks, and when a peer is timed."""
+"""Tests of what needs no GPU: merge.py, report.py, and when a peer is timed."""
 import contextlib
 import copy
 import io
@@ -10,7 +10,7 @@ import unittest.mock
 import cases
 import merge
 import report
-import run
+from peers import backend_ops
 from peers.measure import measure
 from peers.work import Missing, Work
 
@@ -27,6 +27,7 @@ OURS = {
     "dstate": 128,
     "ngroups": 1,
     "median_ms": 0.02,
+    "direct_ms": 0.025,
     "spread": 0.01,
     "bound_ms": 0.01,
     "bound_kind": "memory",
@@ -128,11 +129,12 @@ class Merge(unittest.TestCase):
     self.assertEqual(row["peer_python_ms"], 0.8)
 
   def test_rows_of_the_check_come_in_milliseconds_and_meet_theirs(self):
-    row = dict(OURS, median_us=20.0, copy_us=12.0, layout="channels_last", nslots=1, wrong="")
-    del row["median_ms"]
+    row = dict(OURS, median_us=20.0, direct_us=25.0, copy_us=12.0, layout="channels_last", nslots=1, wrong="")
+    del row["median_ms"], row["direct_ms"]
     row = merge.of_check(row)
     self.assertAlmostEqual(row["median_ms"], 0.02)
     self.assertAlmostEqual(row["copy_ms"], 0.012)
+    self.assertAlmostEqual(row["direct_ms"], 0.025)
     self.assertNotIn("nslots", row)
     (met,) = merge.merged(merge.with_bounds([row], LIMITS), [PEER])
     self.assertAlmostEqual(met["ratio"], 5.0)
@@ -214,26 +216,69 @@ class Report(unittest.TestCase):
       self.assertEqual(table.count("**missed**"), missed)
 
 
-class Run(unittest.TestCase):
+PERF = """Backend 1/2: CUDA0
+  SSM_CONV(type=f32,ne_a=[515,3328,1,1],ne_b=[4,3328,1,1]):   8192 runs -     9.80 us/run -    13000 kB/run
+  SSM_CONV(type=f32,ne_a=[4,3328,1,1],ne_b=[4,3328,1,1]):     8192 runs -     3.70 us/run -      160 kB/run
+  SSM_SCAN(type=f32,d_state=128,head_dim=64,n_head=48,n_group=1,n_seq_tokens=512,n_seqs=1,K=1):  1 runs -   120.00 us/run - 1 kB/run
+  SSM_SCAN(type=f32,d_state=128,head_dim=80,n_head=128,n_group=1,n_seq_tokens=1,n_seqs=1,K=1):   1 runs -     4.80 us/run - 1 kB/run
+  ADD(type=f32,ne=[4,4,1,1]):   1 runs -     1.00 us/run - 1 kB/run
+  SSM_SCAN(type=f32,d_state=16,head_dim=1): not supported
+"""
 
-  def test_without_a_sanitizer_nothing_is_asked_of_it(self):
-    with unittest.mock.patch("shutil.which", return_value=None), \
-         contextlib.redirect_stdout(io.StringIO()) as said:
-      self.assertEqual(run.sanitizers("check"), {})
+
+class BackendOps(unittest.TestCase):
+
+  def test_its_lines_become_rows_of_our_work(self):
+    rows = backend_ops.parse(PERF)
+    self.assertEqual([(r["operator"], round(r["median_ms"], 6)) for r in rows],
+                     [("causal_conv1d", 0.0098), ("causal_conv1d_update", 0.0037),
+                      ("ssd_chunk_scan", 0.12), ("selective_state_update", 0.0048)])
+
+  def test_they_meet_the_cases_that_are_timed(self):
+    works = {merge.work_of(case) for case in cases.named()}
+    for row in backend_ops.parse(PERF):
+      self.assertIn(merge.work_of(row), works)
+
+  def test_a_row_without_python_has_none_in_the_tables(self):
+    row = dict(OURS, **merge.peer_part(dict(peer="p 1", median_ms=0.1), 0.02))
+    self.assertNotIn("python", merge.table([row]))
+    self.assertIn("| 100 |", "\n".join(report.peers_table([row])))
+
+  def test_without_the_program_there_are_no_rows(self):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+      self.assertEqual(backend_ops.rows("/nowhere"), [])
     self.assertIn("skipped", said.getvalue())
 
-  def test_the_sanitizer_goes_over_each_operator_with_both_tools(self):
-    with unittest.mock.patch("shutil.which", return_value="/bin/sanitizer"):
-      commands = run.sanitizers("check")
-    operators = {case["operator"] for case in cases.named()}
-    self.assertEqual(len(operators), 5)
-    self.assertEqual(set(commands),
-                     {f"{t} {o}" for o in operators for t in ("memcheck", "racecheck")})
-    self.assertIn("^causal_conv1d/", commands["memcheck causal_conv1d"])
 
-  def test_a_check_that_fails_ends_the_run_by_name(self):
-    with self.assertRaisesRegex(SystemExit, "bad.*3"), contextlib.redirect_stdout(io.StringIO()):
-      run.run_beside({"good": ["true"], "bad": ["sh", "-c", "exit 3"]})
+def found(**changes):
+  tool = dict(cases=3, seconds=9, not_counted={}, failed=[])
+  return dict(memcheck=tool, racecheck=dict(tool, **changes), kernels=2, clean=True)
+
+
+class RunLines(unittest.TestCase):
+  RESULT = dict(machine="GPU", driver="1", date="today", commit="c", ceilings=LIMITS)
+
+  def lines(self, checks):
+    return "\n".join(report.run_lines(dict(self.RESULT, checks=checks), "file.json"))
+
+  def test_what_is_not_counted_and_what_failed_is_told(self):
+    text = self.lines(dict(seed=1, sanitizers=found(not_counted={"a and b: why": 2})))
+    self.assertIn("memcheck: 3 cases of 2 kernels", text)
+    self.assertIn("not counted: a and b: why", text)
+    self.assertNotIn("failed", text)
+    self.assertIn("**failed**: bad", self.lines(dict(sanitizers=found(failed=["bad"]))))
+
+  def test_a_row_that_is_wrong_is_told(self):
+    self.assertIn("**Failed**: cases of a",
+                  self.lines(dict(seed=1, failed={"cases of a": 1}, sanitizers=found())))
+
+  def test_without_sanitizers_it_says_so(self):
+    self.assertIn("no compute-sanitizer", self.lines(dict(seed=1, sanitizers=None)))
+
+  def test_losses_are_listed_and_none_is_said(self):
+    self.assertEqual(report.loss_lines(merge.merged([OURS], [PEER])), ["- none"])
+    (line,) = report.loss_lines(merge.merged([dict(OURS, median_ms=0.2)], [PEER]))
+    self.assertIn("0.50 times as fast as other", line)
 
 
 if __name__ == "__main__":

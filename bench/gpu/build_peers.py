@@ -2,13 +2,15 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """Gets and builds the peers: `build_peers.py fetch` downloads and unpacks their sources with pip,
 `build_peers.py build` compiles what they have in CUDA for the GPU of this machine, against the
-PyTorch of the Python that runs this. The two may run on different machines."""
+PyTorch of the Python that runs this; `build_peers.py backend-ops` builds llama.cpp's CUDA backend
+and its test-backend-ops with cmake, an hour of processor time. They may run on different machines."""
 
 import argparse
 import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -148,12 +150,44 @@ def build(peers):
       check=True)
 
 
+def build_backend_ops(peers, architecture):
+  work = peers / "llama_build"
+  source = peers / "llama_cpp_python-0.3.36" / "vendor" / "llama.cpp"
+  options = dict(CMAKE_BUILD_TYPE="Release",
+                 GGML_CUDA="ON",
+                 GGML_CUDA_FA="OFF",
+                 GGML_NATIVE="OFF",
+                 CMAKE_CUDA_ARCHITECTURES=architecture,
+                 LLAMA_CURL="OFF",
+                 LLAMA_OPENSSL="OFF",
+                 LLAMA_BUILD_SERVER="OFF",
+                 LLAMA_BUILD_TOOLS="OFF",
+                 LLAMA_BUILD_EXAMPLES="OFF",
+                 LLAMA_BUILD_TESTS="ON")
+  subprocess.run([
+      "cmake", "-S",
+      str(source), "-B",
+      str(work), "-G", "Ninja", *(f"-D{name}={value}" for name, value in options.items())
+  ],
+                 check=True)
+  subprocess.run(["ninja", "-C", str(work), "test-backend-ops"], check=True)
+  target = peers / "lib" / "llama"
+  target.mkdir(parents=True, exist_ok=True)
+  for file in work.glob("bin/*"):
+    if file.name == "test-backend-ops" or ".so" in file.name:
+      shutil.copy(file, target / file.name)
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
-  parser.add_argument("step", choices=("fetch", "build"))
+  parser.add_argument("step", choices=("fetch", "build", "backend-ops"))
   parser.add_argument("--peers", type=pathlib.Path, default=pathlib.Path("build/peers"))
+  parser.add_argument("--architecture", default="90-real", help="that backend-ops is built for")
   options = parser.parse_args()
-  {"fetch": fetch, "build": build}[options.step](options.peers)
+  if options.step == "backend-ops":
+    build_backend_ops(options.peers, options.architecture)
+  else:
+    {"fetch": fetch, "build": build}[options.step](options.peers)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "coverage.h"
 #include "device_run.h"
 #include "ops/compare.h"
 #include "support/case.h"
@@ -22,6 +23,20 @@ namespace hiss::bench {
 
 using testing_support::Case;
 using testing_support::TensorSet;
+
+// Bytes from the first to the last element of each tensor: what its copy takes.
+template <class Op>
+int64_t reach_of(const typename Op::Args& args) {
+  int64_t bytes = 0;
+  ops::Fields<Op>::tensors(args, [&](std::string_view, const auto& view) {
+    if (!view.present() || view.elements() == 0) return;
+    int64_t elements = 1;
+    for (int axis = 0; axis < view.rank; ++axis)
+      elements += (view.shape[axis] - 1) * std::abs(view.stride[axis]);
+    bytes += elements * size_of(view.dtype);
+  });
+  return bytes;
+}
 
 // The device's copy of the arguments of a case.
 template <class Op>
@@ -38,14 +53,17 @@ class Mirror {
   }
   const typename Op::Args& args() const { return args_; }
 
-  // Brings everything back into the host's memory, where the test set watches for damage.
-  void bring_back() const {
+  enum class Back { kAll, kOutputs };
+  // Brings everything back into the host's memory, where the test set watches for damage; or what
+  // a kernel may write, where the rest is memory that nobody may.
+  void bring_back(Back what = Back::kAll) const {
     for (const auto& [host, piece] : pieces_)
-      for_each_run(piece, [&](int64_t at, int64_t bytes) {
-        must(cudaMemcpy(piece.host + at, piece.device + at, static_cast<size_t>(bytes),
-                        cudaMemcpyDeviceToHost),
-             "bring back");
-      });
+      if (what == Back::kAll || piece.output)
+        for_each_run(piece, [&](int64_t at, int64_t bytes) {
+          must(cudaMemcpy(piece.host + at, piece.device + at, static_cast<size_t>(bytes),
+                          cudaMemcpyDeviceToHost),
+               "bring back");
+        });
   }
   int64_t bytes() const {
     int64_t sum = 0;
@@ -58,10 +76,17 @@ class Mirror {
     std::byte *host, *device;
     int64_t bytes;
     int64_t rows, row_step, row_bytes;  // of axis 0, where what lies between is too much to copy
+    bool output = false;
   };
 
   template <class View>
   const Piece& copy_of(const View& view, DeviceSet& set) {
+    Piece& piece = piece_of(view, set);
+    piece.output |= std::is_same_v<View, TensorView>;
+    return piece;
+  }
+  template <class View>
+  Piece& piece_of(const View& view, DeviceSet& set) {
     const int64_t element = size_of(view.dtype);
     int64_t below = 0, extent = element, row_bytes = element, row_below = 0;
     for (int axis = 0; axis < view.rank; ++axis) {
@@ -97,7 +122,18 @@ struct Verdict {
   std::string wrong;  // empty: right
   double share = 0;   // the largest share of the bound that was used
   double error = 0;   // of y, relative rms
+  Coverable covers;   // of what ran
 };
+
+enum class Runs { kTwice, kOnce };
+
+// Cases whose tensors reach past what several processes at once have memory for.
+enum class Reach { kAny, kNear, kFar };
+template <class Op>
+bool is_within(const typename Op::Args& args, Reach reach) {
+  constexpr int64_t kNear = int64_t{1} << 30;
+  return reach == Reach::kAny || (reach_of<Op>(args) <= kNear) == (reach == Reach::kNear);
+}
 
 template <class Op>
 ConstTensorView tensor_named(const typename Op::Args& args, std::string_view name) {
@@ -133,12 +169,15 @@ int64_t count_differing_outputs(const typename Op::Args& one, const typename Op:
   return differing;
 }
 
-// One row on one case: replayed from a graph, then directly, which must give the same bits.
+// One row on one case: replayed from a graph, then directly, which must give the same bits; or, for
+// tools under which each takes its time, directly alone.
 template <class Op>
-Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t stream) {
+Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, cudaStream_t stream,
+                   Runs runs, Reach reach) {
   Verdict verdict;
-  TensorSet host(testing_support::seed_of(c.name));
+  TensorSet host(seed);
   const typename Op::Args args = c.make(host);
+  if (!is_within<Op>(args, reach)) return verdict;
   typename Op::Args on_device = args;
   on_device.device = Device::kCuda;
   verdict.declined = kernel.declines(Op::describe(on_device), this_machine());
@@ -157,12 +196,21 @@ Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t str
     return verdict;
   }
   const DeviceRun<Op> run(kernel, mirror.args(), set);
-  Status status = Graph::run(
-      stream, [&](cudaStream_t s) { return run.launch(s); },
-      [&](cudaGraphExec_t graph) { must(cudaGraphLaunch(graph, stream), "launch"); });
+  const auto record = [&](cudaStream_t s) { return run.launch(s); };
+  Status status;
   int64_t differing = 0;
   constexpr int64_t kRoomForTwo = int64_t{32} << 30;
-  if (status.ok() && mirror.bytes() < kRoomForTwo) {
+  if (runs == Runs::kOnce) {
+    status = record(stream);
+    must(cudaStreamSynchronize(stream), "run");
+  } else {
+    const typename Op::Problem problem = Op::describe(mirror.args());
+    verdict.covers = {c.name, mirror.bytes(), traits_of<Op>(problem), functions_of(stream, record)};
+    status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
+      must(cudaGraphLaunch(graph, stream), "launch");
+    });
+  }
+  if (runs == Runs::kTwice && status.ok() && mirror.bytes() < kRoomForTwo) {
     const Mirror<Op> again(args, again_set);
     status = DeviceRun<Op>(kernel, again.args(), again_set).launch(stream);
     must(cudaStreamSynchronize(stream), "run");

@@ -102,6 +102,7 @@ def named():
       ssd("mamba2_2.7b_l2048_bf16_state", 1, 2048, 80, 64, 128, 1, BF16, BF16),
       ssd("granite_4_h_tiny_l512", 1, 512, 48, 64, 128, 1, F32),
       ssd("nemotron_nano_9b_l512", 1, 512, 128, 80, 128, 8, F32),
+      ssd("h128_p80_n128_l512", 1, 512, 128, 80, 128, 1, F32),
   ]
   for b in (1, 32, 256):
     rows += [
@@ -113,6 +114,7 @@ def named():
   rows += [
       update("granite_4_h_tiny_b1", 1, 48, 64, 128, 1, F32),
       update("nemotron_nano_9b_b1", 1, 128, 80, 128, 8, F32),
+      update("h128_p80_n128_b1", 1, 128, 80, 128, 1, F32),
   ]
   return rows
 

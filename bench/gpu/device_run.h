@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <vector>
+
 #include "device_set.h"
 #include "hiss/kernel.h"
 
@@ -54,5 +56,30 @@ class Graph {
     return {};
   }
 };
+
+// The kernels that `record` launches into a stream, without running them.
+template <class Record>
+std::vector<const void*> functions_of(cudaStream_t stream, Record&& record) {
+  std::vector<const void*> functions;
+  must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  const Status status = record(stream);
+  cudaGraph_t graph = nullptr;
+  must(cudaStreamEndCapture(stream, &graph), "capture");
+  if (!status.ok()) give_up(status.message().c_str());
+  size_t count = 0;
+  must(cudaGraphGetNodes(graph, nullptr, &count), "nodes");
+  std::vector<cudaGraphNode_t> nodes(count);
+  must(cudaGraphGetNodes(graph, nodes.data(), &count), "nodes");
+  for (const cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type;
+    must(cudaGraphNodeGetType(node, &type), "node");
+    if (type != cudaGraphNodeTypeKernel) continue;
+    cudaKernelNodeParams params{};
+    must(cudaGraphKernelNodeGetParams(node, &params), "node");
+    functions.push_back(params.func);
+  }
+  must(cudaGraphDestroy(graph), "graph");
+  return functions;
+}
 
 }  // namespace hiss::bench

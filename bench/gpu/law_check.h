@@ -53,9 +53,11 @@ std::string disagreement(const typename Op::Args& a, const typename Op::Args& b)
 
 // A sequence whole, and in two pieces with the state handed on. Empty, or what was wrong.
 template <class Op>
-std::string check_cuts(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t stream, int& ran) {
-  TensorSet host(testing_support::seed_of(c.name));
+std::string check_cuts(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, Reach reach,
+                       cudaStream_t stream, int& ran) {
+  TensorSet host(seed);
   const typename Op::Args args = c.make(host);
+  if (!is_within<Op>(args, reach)) return "";
   DeviceSet set(1);
   const Mirror<Op> whole(args, set), cut(args, set);
   const int64_t seqlen = args.y.shape[1];
@@ -89,10 +91,11 @@ std::string check_cuts(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t
 
 // The kernel with nonsense in its lists of indices. Empty, or what was wrong.
 template <class Op>
-std::string check_broken_lists(const Kernel<Op>& kernel, const Case<Op>& c, cudaStream_t stream,
-                               int& ran) {
-  TensorSet host(testing_support::seed_of(c.name));
+std::string check_broken_lists(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed,
+                               Reach reach, cudaStream_t stream, int& ran) {
+  TensorSet host(seed);
   const typename Op::Args args = c.make(host);
+  if (!is_within<Op>(args, reach)) return "";
   DeviceSet set(1);
   const Mirror<Op> mirror(args, set);
   if (!kernel.declines(Op::describe(mirror.args()), this_machine()).empty()) return "";

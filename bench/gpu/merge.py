@@ -3,7 +3,7 @@
 """Puts our rows and the peers' rows on the same work side by side: one table, one dated JSON in
 the row format of the CPU benchmark.
 
-  merge.py OURS.json PEERS.json [--json FILE] [--date D --commit C --command TEXT]
+  merge.py OURS.json PEERS.json [--json FILE] [--checks FILE] [--date D --commit C --command TEXT]
 
 OURS.json is what hiss_gpu_check wrote, PEERS.json what time_peers.py did. Work is the same when
 operator, type and all sizes are. A ratio is the peer's time over ours, both
@@ -39,6 +39,7 @@ def of_check(row):
   return dict(kept,
               **sizes_of(row),
               median_ms=row["median_us"] / 1e3,
+              direct_ms=row["direct_us"] / 1e3,
               copy_ms=row["copy_us"] / 1e3)
 
 
@@ -83,7 +84,8 @@ def peer_part(peer, our_ms):
       part["peer_status"] = reason if reason == "wrong" else f"{reason}: {peer[reason]}"
       return part
   part["peer_median_ms"] = peer["median_ms"]
-  part["peer_python_ms"] = peer["python_ms"]
+  if "python_ms" in peer:
+    part["peer_python_ms"] = peer["python_ms"]
   if our_ms is not None:
     part["ratio"] = peer["median_ms"] / our_ms
   return part
@@ -94,12 +96,14 @@ def table(rows):
   for row in rows:
     line = f'{row["operator"]:22} {row["case"]:28} {row["dtype"]:4} {row["kernel"] or "-":44}'
     if row["kernel"]:
-      line += f'{1e3 * row["median_ms"]:9.1f} us {row["bound_ms"] / row["median_ms"]:5.0%} of ' \
+      line += f'{1e3 * row["median_ms"]:9.1f} us ({1e3 * row["direct_ms"]:9.1f} us direct) ' \
+              f'{row["bound_ms"] / row["median_ms"]:5.0%} of ' \
               f'{row["bound_kind"]:7}'
     if "peer" in row:
       line += f' {row["peer"].split()[0]:14}'
-      line += f'{1e3 * row["peer_median_ms"]:9.1f} us ({1e3 * row["peer_python_ms"]:9.1f} us python)' \
-          if "peer_median_ms" in row else f' {row["peer_status"]}'
+      line += f'{1e3 * row["peer_median_ms"]:9.1f} us' if "peer_median_ms" in row \
+          else f' {row["peer_status"]}'
+      line += f' ({1e3 * row["peer_python_ms"]:9.1f} us python)' if "peer_python_ms" in row else ""
       line += f' {row["ratio"]:6.2f}x' if "ratio" in row else ""
     lines.append(line)
   return "\n".join(lines)
@@ -121,6 +125,7 @@ def main():
   parser.add_argument("ours")
   parser.add_argument("peers")
   parser.add_argument("--json")
+  parser.add_argument("--checks", help="what run.py's step 1 found, to go into the JSON")
   for name in ("date", "machine", "driver", "commit", "command"):
     parser.add_argument(f"--{name}", default="")
   options = parser.parse_args()
@@ -133,6 +138,9 @@ def main():
     print("slower than a peer: %s %s %s %s, %s: %.2fx" % loss)
   if options.json:
     header = {k: getattr(options, k) for k in ("date", "machine", "driver", "commit", "command")}
+    if options.checks:
+      with open(options.checks) as file:
+        header["checks"] = json.load(file)
     with open(options.json, "w") as file:
       json.dump(dict(header, ceilings=peers["ceilings"], rows=rows), file, indent=1, sort_keys=True)
       file.write("\n")

@@ -6,11 +6,14 @@ kernel on each work against its bar and against every peer, as tables in Markdow
   report.py bench/results/gpu-DATE.json [--into docs/performance.md]
 
 With --into they take the place of what the document has between its lines
-"<!-- NAME: begin -->" and "<!-- NAME: end -->" for the names gpu-bars, gpu-peers and gpu-sweep.
+"<!-- NAME: begin -->" and "<!-- NAME: end -->" for the names gpu-run, gpu-bars, gpu-peers,
+gpu-sweep and gpu-losses.
 """
 import argparse
 import json
 import pathlib
+
+import merge
 
 # What the kernels must reach, in microseconds: (operator, sizes and type, at most, aim). The bars of
 # the convolution and of decoding are shares of the copy speed: see bar_of.
@@ -97,18 +100,20 @@ def bars_table(rows, copy_bytes_per_s):
 
 def peers_table(rows):
   lines = [
-      "| work | type | ours, us | peer | us (through Python) | ratio |",
+      "| work | type | ours, us (without a graph) | peer | us (through Python) | ratio |",
       "| --- | --- | --- | --- | --- | --- |"
   ]
   for group in best_rows(rows):
     for row in group:
       if "peer" not in row or row["case"].startswith("sweep"):
         continue
-      theirs = f'{us(1e3 * row["peer_median_ms"])} ({us(1e3 * row["peer_python_ms"])})' \
-          if "peer_median_ms" in row else row["peer_status"]
+      theirs = us(1e3 * row["peer_median_ms"]) if "peer_median_ms" in row else row["peer_status"]
+      theirs += f' ({us(1e3 * row["peer_python_ms"])})' if "peer_python_ms" in row else ""
       ratio = f'{row["ratio"]:.1f}' if "ratio" in row else ""
+      direct = f' ({us(1e3 * row["direct_ms"])})' if "direct_ms" in row else ""
       lines.append(f'| {row["operator"]} {row["case"]} {row.get("layout", "")} {size_of(row)} | '
-                   f'{row["dtype"]} | {us(1e3 * row["median_ms"])} | {row["peer"].split(" ")[0]} | '
+                   f'{row["dtype"]} | {us(1e3 * row["median_ms"])}{direct} | '
+                   f'{row["peer"].split(" ")[0]} | '
                    f'{theirs} | {ratio} |')
   return lines
 
@@ -126,6 +131,40 @@ def sweep_lines(rows):
     won = sum(r[0] >= 1 for r in ratios)
     yield f"- {operator} against {peer}: no slower on {won} of {len(ratios)} sizes, " \
           f"{ratio:.2f} times as fast at the worst ({size} {layout})"
+
+
+def loss_lines(rows):
+  """Each work on which our best kernel is slower than a peer; Python apart."""
+  lines = [
+      f"- {operator} {case} {layout} {dtype}: {ratio:.2f} times as fast as {peer.split(' ')[0]}"
+      for operator, case, layout, dtype, peer, ratio in merge.slower_than_a_peer(rows)
+  ]
+  return lines or ["- none"]
+
+
+def run_lines(result, name):
+  """Where the rows come from and what was checked."""
+  rates = result["ceilings"]
+  lines = [
+      f'{result["machine"]}, driver {result["driver"]}, {result["date"]}, commit '
+      f'{result["commit"]}; rows in `{name}`. A large device copy reached '
+      f'{rates["copy_bytes_per_s"] / 1e12:.2f} TB/s, a bf16 product of size 8192 '
+      f'{rates["bf16_flop_per_s"] / 1e12:.0f} TFLOP/s.'
+  ]
+  if "checks" not in result:
+    return lines
+  found = result["checks"]["sanitizers"]
+  lines += [f"**Failed**: {name}." for name in result["checks"].get("failed", {})]
+  if not found:
+    return lines + ["", "There was no compute-sanitizer."]
+  for tool in ("memcheck", "racecheck"):
+    mine = found[tool]
+    text = f'- {tool}: {mine["cases"]} cases of {found["kernels"]} kernels without a finding, ' \
+           f'{mine["seconds"]} s'
+    text += "".join(f"; not counted: {name}" for name in sorted(mine["not_counted"]))
+    text += "".join(f"; **failed**: {failure}" for failure in mine["failed"])
+    lines += ([""] if tool == "memcheck" else []) + [text]
+  return lines
 
 
 def with_tables(document, tables):
@@ -146,10 +185,15 @@ def main():
   parser.add_argument("--into", type=pathlib.Path, help="a document with marks for the tables")
   options = parser.parse_args()
   result = json.loads(options.result.read_text())
+  name = options.result.resolve()
+  root = pathlib.Path(__file__).resolve().parent.parent.parent
+  name = name.relative_to(root) if name.is_relative_to(root) else name.name
   tables = {
+      "gpu-run": run_lines(result, name),
       "gpu-bars": bars_table(result["rows"], result["ceilings"]["copy_bytes_per_s"]),
       "gpu-peers": peers_table(result["rows"]),
       "gpu-sweep": list(sweep_lines(result["rows"])),
+      "gpu-losses": loss_lines(result["rows"]),
   }
   if options.into:
     options.into.write_text(with_tables(options.into.read_text(), tables))

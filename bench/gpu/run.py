@@ -2,8 +2,9 @@
 # Copyright 2026 The hiss authors. SPDX-License-Identifier: Apache-2.0
 """The measurement of the CUDA kernels, on a machine with an NVIDIA GPU:
 
-  1. every kernel against the float64 reference (hiss_gpu_check), then compute-sanitizer, memcheck
-     and racecheck, on the small cases of each operator (hiss_gpu_check --small), beside each other
+  1. every kernel against the float64 reference (hiss_gpu_check) on random inputs that are new in
+     each run, and on the stored fixtures; then models' shapes and large indices, and beside them
+     compute-sanitizer, memcheck and racecheck, on cases that reach every kernel (sanitize.py)
   2. operator by operator, our times on cases.py (hiss_gpu_check --cases), then the peers' on the
      same work (time_peers.py)
   3. one table with ratios and shares of the bound, and one JSON (merge.py)
@@ -18,6 +19,8 @@ import datetime
 import json
 import os
 import pathlib
+import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -25,8 +28,11 @@ import sys
 import tempfile
 
 import cases
+import sanitize
+from peers import backend_ops
 
 HERE = pathlib.Path(__file__).resolve().parent
+FIXTURES = HERE.parent.parent / "tests" / "golden" / "ops.safetensors"
 
 
 def say(text):
@@ -47,28 +53,11 @@ def said(*command):
   return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def sanitizers(check):
-  """The commands that look for bad memory accesses and races, by name."""
-  sanitizer = shutil.which("compute-sanitizer")
-  if not sanitizer:
-    say("compute-sanitizer: not on PATH, skipped")
-    return {}
-  commands = {}
-  for operator in sorted({case["operator"] for case in cases.named()}):
-    for tool in ("memcheck", "racecheck"):
-      commands[f"{tool} {operator}"] = [
-          sanitizer, "--tool", tool, "--error-exitcode", "99", check, "--small", "--filter",
-          f"^{operator}/"
-      ]
-  return commands
-
-
 def run_beside(commands):
-  """All at once; what each printed when it ends. Ends the run after the last if one has failed."""
+  """All at once; what each printed when it ends. Names of those that failed, with their codes."""
 
   def one(name):
-    command = [str(x) for x in commands[name]]
-    result = subprocess.run(command,
+    result = subprocess.run([str(x) for x in commands[name]],
                             check=False,
                             stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT,
@@ -77,9 +66,40 @@ def run_beside(commands):
     print(result.stdout, end="", flush=True)
     return result.returncode
 
-  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+  with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
     codes = dict(zip(commands, pool.map(one, commands)))
-  failed = {name: code for name, code in codes.items() if code}
+  return {name: code for name, code in codes.items() if code}
+
+
+def check_all(options, folder):
+  """Step 1. Ends the run if a part has failed."""
+  say(f"correctness, seed {options.seed}")
+  seed = ("--seed", options.seed)
+  rows = said(str(options.check), "--rows").split()
+  if not rows:
+    sys.exit(f"bench gpu: {options.check} names no kernel")
+  files = {row: pathlib.Path(folder, f"{number}.json") for number, row in enumerate(rows)}
+  failed = run_beside({
+      f"cases of {row}": [
+          options.check, "--small", "--fixtures", FIXTURES, *seed, "--cover", file, "--filter",
+          f"^{re.escape(row)} "
+      ] for row, file in files.items()
+  })
+  pairs = [
+      pair for file in files.values() if file.exists() for pair in json.loads(file.read_text())
+  ]
+  say("large shapes, and beside them the sanitizers")
+  with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    large = pool.submit(run_beside,
+                        {"large shapes": [options.check, "--check-only", "--large", *seed]})
+    found = sanitize.sanitize(options.check, pairs, sanitize.TOOLS, options.parts,
+                              options.seconds)
+    if options.checks:
+      options.checks.write_text(
+          json.dumps(dict(seed=options.seed, failed=failed, sanitizers=found), indent=1))
+    failed |= large.result()
+  if found and not found["clean"]:
+    failed["sanitizers"] = 1
   if failed:
     sys.exit(f"bench gpu: {failed}")
 
@@ -111,6 +131,21 @@ def main():
   parser.add_argument("--sweep", action="store_true", help="the sweep of sizes, too")
   parser.add_argument("--checks-only", action="store_true", help="step 1")
   parser.add_argument("--times-only", action="store_true", help="steps 2 and 3")
+  parser.add_argument("--seed",
+                      type=int,
+                      default=secrets.randbelow(1 << 32),
+                      help="of the inputs that are checked; without it a new one each run")
+  parser.add_argument("--parts",
+                      type=int,
+                      default=sanitize.parts_of_machine(),
+                      help="processes of each sanitizer")
+  parser.add_argument("--seconds",
+                      type=float,
+                      default=600,
+                      help="that a process of a sanitizer may take")
+  parser.add_argument("--checks",
+                      type=pathlib.Path,
+                      help="file of what step 1 found, which step 3 puts into the JSON")
   parser.add_argument("--json", help="write the rows here")
   parser.add_argument("--commit",
                       default=said("git", "-C", str(HERE), "rev-parse", "--short", "HEAD"),
@@ -122,15 +157,14 @@ def main():
   if not machine:
     sys.exit("bench gpu: no NVIDIA GPU here (nvidia-smi finds none)")
   if not options.times_only:
-    say("correctness")
-    run(options.check, "--check-only")
-    run_beside(sanitizers(options.check))
+    with tempfile.TemporaryDirectory() as folder:
+      check_all(options, folder)
   if options.checks_only:
     return 0
   wanted = cases.matching(options.filter, options.sweep)
   if not wanted:
     sys.exit(f"bench gpu: no case matches {options.filter!r}")
-  ours, peers, ceilings = [], [], {}
+  ours, peers, ceilings = [], backend_ops.rows(options.peers), {}
   with tempfile.TemporaryDirectory() as folder:
     for operator in dict.fromkeys(case["operator"] for case in wanted):
       work = [case for case in wanted if case["operator"] == operator]
@@ -145,7 +179,9 @@ def main():
       paths[1].write_text(json.dumps({"rows": peers, "ceilings": ceilings}))
       say(f"together, up to {operator}")
       run(options.python, HERE / "merge.py", *paths,
-          *(["--json", options.json] if options.json else []), "--machine", machine, "--driver",
+          *(["--json", options.json] if options.json else []),
+          *(["--checks", options.checks] if options.checks and options.checks.exists() else []),
+          "--machine", machine, "--driver",
           driver, "--date",
           datetime.date.today().isoformat(), "--commit", options.commit, "--command",
           shlex.join(["bench/gpu/run.py", *sys.argv[1:]]))

@@ -67,24 +67,27 @@ std::vector<GpuShape<CausalConv1d>> gpu_shapes<CausalConv1d>() {
         {"over_2_32" + name,
          [=](DeviceSet& set) { return conv(set, 3, 200000, 8200, DType::kBF16, first); }, false});
   }
-  shapes.push_back({"packed_2048_of_1", [](DeviceSet& set) {
-                      CausalConv1d::Args a = conv(set, 1, 2048, 5376, DType::kBF16, false);
-                      std::vector<int64_t> starts;
-                      for (int64_t i = 0; i <= 2048; ++i) starts.push_back(i);
-                      a.cu_seqlens = set.indices(DType::kI32, starts);
-                      a.initial_state = set.input(DType::kF32, {2048, 3, 5376}, normal());
-                      a.final_state = set.output(DType::kF32, {2048, 3, 5376});
-                      return a;
-                    }});
-  for (const bool first : {false, true})
-    shapes.push_back(
-        {std::string("packed_16_of_512") + (first ? "_channels_first" : ""), [=](DeviceSet& set) {
-           CausalConv1d::Args a = conv(set, 1, 8192, 5376, DType::kBF16, first);
-           std::vector<int64_t> starts;
-           for (int64_t i = 0; i <= 16; ++i) starts.push_back(512 * i);
-           a.cu_seqlens = set.indices(DType::kI32, starts);
-           return a;
-         }});
+  struct Pack {
+    int64_t sequences, tokens;
+    bool states;
+  };
+  for (const Pack& p : {Pack{2048, 1, true}, {256, 8, true}, {2048, 4, false}, {16, 512, false}})
+    for (const bool first : {false, true})
+      shapes.push_back({"packed_" + std::to_string(p.sequences) + "_of_" +
+                            std::to_string(p.tokens) + (first ? "_channels_first" : ""),
+                        [=](DeviceSet& set) {
+                          CausalConv1d::Args a =
+                              conv(set, 1, p.sequences * p.tokens, 5376, DType::kBF16, first);
+                          std::vector<int64_t> starts;
+                          for (int64_t i = 0; i <= p.sequences; ++i) starts.push_back(p.tokens * i);
+                          a.cu_seqlens = set.indices(DType::kI32, starts);
+                          if (!p.states) return a;
+                          const std::vector<int64_t> states{p.sequences, 3, 5376};
+                          const Place place = first ? Place::kChannelsFirst : Place::kDense;
+                          a.initial_state = set.input(DType::kF32, states, normal(), place);
+                          a.final_state = set.output(DType::kF32, states, place);
+                          return a;
+                        }});
   shapes.push_back({"states_d5376_l2048", [](DeviceSet& set) {
                       CausalConv1d::Args a = conv(set, 1, 2048, 5376, DType::kBF16, false);
                       a.initial_state = set.input(DType::kF32, {1, 3, 5376}, normal());
@@ -97,19 +100,27 @@ std::vector<GpuShape<CausalConv1d>> gpu_shapes<CausalConv1d>() {
 template <>
 std::vector<GpuShape<CausalConv1dUpdate>> gpu_shapes<CausalConv1dUpdate>() {
   std::vector<GpuShape<CausalConv1dUpdate>> shapes;
+  const auto add = [&](const std::string& name, int64_t batch, int64_t dim, DType dtype,
+                       bool timed) {
+    shapes.push_back({name,
+                      [=](DeviceSet& set) {
+                        CausalConv1dUpdate::Args a;
+                        a.device = Device::kCuda;
+                        a.x = set.input(dtype, {batch, 1, dim}, normal());
+                        a.weight = set.input(DType::kF32, {dim, 4}, normal(0.5));
+                        a.bias = set.input(DType::kF32, {dim}, normal(0.3));
+                        a.state = set.state(DType::kF32, {batch, 3, dim}, normal());
+                        a.y = set.output(dtype, {batch, 1, dim});
+                        a.activation = Activation::kSilu;
+                        return a;
+                      },
+                      timed});
+  };
   for (const int64_t batch : {1, 32, 256})
     for (const DType dtype : {DType::kF32, DType::kBF16})
-      shapes.push_back({"decode_" + std::to_string(batch) + "x5376", [=](DeviceSet& set) {
-                          CausalConv1dUpdate::Args a;
-                          a.device = Device::kCuda;
-                          a.x = set.input(dtype, {batch, 1, 5376}, normal());
-                          a.weight = set.input(DType::kF32, {5376, 4}, normal(0.5));
-                          a.bias = set.input(DType::kF32, {5376}, normal(0.3));
-                          a.state = set.state(DType::kF32, {batch, 3, 5376}, normal());
-                          a.y = set.output(dtype, {batch, 1, 5376});
-                          a.activation = Activation::kSilu;
-                          return a;
-                        }});
+      add("decode_" + std::to_string(batch) + "x5376", batch, 5376, dtype, true);
+  add("over_2_31", 75000, 10240, DType::kBF16, false);
+  add("over_2_32", 145000, 10240, DType::kBF16, false);
   return shapes;
 }
 

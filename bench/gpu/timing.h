@@ -16,6 +16,7 @@ namespace hiss::bench {
 // Of one call, in microseconds, from replays of a graph of many.
 struct Times {
   double median_us = 0, spread = 0;  // spread: of the middle half, over the median
+  double direct_us = 0;              // the same calls launched one by one, 0: not measured
 };
 
 // What a call has to do at least, and the device's rates.
@@ -68,37 +69,47 @@ Bound bound_of_call(const typename Op::Args& args, const Peaks& peaks) {
   return {operations, std::is_same_v<Op, SsdChunkScan> ? "matrix" : "issue"};
 }
 
-// The time of one of `count` calls that `record` launches into a stream, from replays of their
-// graph.
-template <class Record>
-Times time_calls(size_t count, Record&& record, cudaStream_t stream, bool quick) {
+// Medians of what `run` takes, in microseconds, over `count`, and of the middle half over them.
+template <class Run>
+Times time_runs(size_t count, Run&& run, cudaStream_t stream, bool quick) {
   cudaEvent_t begin, end;
   must(cudaEventCreate(&begin), "event");
   must(cudaEventCreate(&end), "event");
   std::vector<double> us;
-  const Status status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
-    float total = 0;
-    const size_t least = quick ? 5 : 15;
-    for (size_t i = 0; i < 3 + least || (total < (quick ? 5 : 20) && i < 200); ++i) {
-      must(cudaEventRecord(begin, stream), "event");
-      must(cudaGraphLaunch(graph, stream), "launch");
-      must(cudaEventRecord(end, stream), "event");
-      must(cudaEventSynchronize(end), "run");
-      float ms = 0;
-      must(cudaEventElapsedTime(&ms, begin, end), "event");
-      if (i >= 3) us.push_back(1e3 * ms / static_cast<double>(count)), total += ms;
-    }
-  });
+  float total = 0;
+  const size_t least = quick ? 5 : 15;
+  for (size_t i = 0; i < 3 + least || (total < (quick ? 5 : 20) && i < 200); ++i) {
+    must(cudaEventRecord(begin, stream), "event");
+    run();
+    must(cudaEventRecord(end, stream), "event");
+    must(cudaEventSynchronize(end), "run");
+    float ms = 0;
+    must(cudaEventElapsedTime(&ms, begin, end), "event");
+    if (i >= 3) us.push_back(1e3 * ms / static_cast<double>(count)), total += ms;
+  }
   must(cudaEventDestroy(begin), "event");
   must(cudaEventDestroy(end), "event");
-  if (!status.ok()) give_up(status.message().c_str());
   std::sort(us.begin(), us.end());
   const double median = us[us.size() / 2];
   return {median, (us[us.size() * 3 / 4] - us[us.size() / 4]) / median};
 }
 
-constexpr double kCold = 2.5 * (50 << 20);  // bytes of inputs that no cache holds together
-constexpr size_t kMostSets = 64;
+// The time of one of `count` calls that `record` launches into a stream, from replays of their
+// graph.
+template <class Record>
+Times time_calls(size_t count, Record&& record, cudaStream_t stream, bool quick) {
+  Times times;
+  const Status status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
+    const auto replay = [&] { must(cudaGraphLaunch(graph, stream), "launch"); };
+    times = time_runs(count, replay, stream, quick);
+  });
+  if (!status.ok()) give_up(status.message().c_str());
+  return times;
+}
+
+// As peers/timing.py has them: bytes of inputs that no cache holds together.
+constexpr double kCold = 200 << 20;
+constexpr size_t kMostSets = 128;
 
 // Several sets of inputs, so that together they are larger than the cache twice over.
 template <class Op>
@@ -118,7 +129,12 @@ Times time_kernel(const Kernel<Op>& kernel,
     for (const auto& run : runs) HISS_RETURN_IF_ERROR(run.launch(s));
     return {};
   };
-  return time_calls(runs.size(), record, stream, quick);
+  Times times = time_calls(runs.size(), record, stream, quick);
+  const auto launch = [&] {
+    if (const Status status = record(stream); !status.ok()) give_up(status.message().c_str());
+  };
+  times.direct_us = time_runs(runs.size(), launch, stream, quick).median_us;
+  return times;
 }
 
 // What a plain copy takes that reads and writes as many bytes together, measured in the same way.

@@ -94,9 +94,11 @@ def measure(args, name):
     if rule and "hiss" in estimates:
       estimates["hiss, network only"] = estimates["hiss"]
       estimates["hiss"] = bypass.apply(y, estimates["hiss"], rate, rule)
+    if name == "voicebank":
+      estimates["ideal Wiener"] = metrics.ideal(y, x, rate)
     for system, z in estimates.items():
       z = np.pad(z, (0, max(0, len(x) - len(z))))[:len(x)] * gain
-      scores = metrics.scores(z, x, rate, name in ("voicebank", "clean"), name == "voicebank")
+      scores = metrics.scores(z, x, rate, name in ("voicebank", "clean"))
       rows.setdefault(system, []).append({"file": file, **scores})
   means = {
       s: mean([{

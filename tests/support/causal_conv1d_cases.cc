@@ -71,6 +71,8 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     const std::string name = to_string(dtype);
     list.with(name, [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_larger_than_caches",
+              [&](Spec& c) { c.dtype = dtype, c.seqlen = 2051, c.dim = 1024; });
     list.with(name + "_odd", [&](Spec& c) { c.dtype = dtype, c.dim = 17, c.seqlen = 19; });
     list.with(name + "_reverse",
               [&](Spec& c) { c.dtype = dtype, c.direction = Direction::kReverse; });
@@ -111,6 +113,26 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   list.with("packed_no_states", [](Spec& c) {
     c.lengths = {2, 70, 3}, c.initial = c.final = false;
   });
+  // Sequences that begin anywhere in a tile of a kernel, and where it begins, with more channels
+  // than a block has.
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const Place place : {Place::kDense, Place::kChannelsFirst})
+      for (const Direction direction : {Direction::kForward, Direction::kReverse}) {
+        const std::string name = std::string("packed_many_") + to_string(dtype) +
+                                 (place == Place::kDense ? "" : "_channels_first") +
+                                 (direction == Direction::kForward ? "" : "_reverse");
+        const auto make = [=](Spec& c) {
+          c.lengths = {1, 2, 3, 0, 7, 8, 9, 0, 0, 1, 1, 1, 1, 64, 30, 2, 126};
+          c.dim = 264, c.dtype = dtype, c.place = place, c.direction = direction;
+        };
+        list.with(name, make);
+        list.with(name + "_in_place", [=](Spec& c) { make(c), c.final_is_initial = true; });
+      }
+  for (const Place place : {Place::kDense, Place::kChannelsFirst})
+    list.each(place == Place::kDense ? "many_states_length" : "many_states_channels_first_length",
+              {1, 2, 5, 8, 15}, [=](Spec& c, int64_t n) {
+                c.batch = 24, c.seqlen = n, c.dim = 136, c.place = place, c.final_is_initial = true;
+              });
   list.with("large_inputs", [](Spec& c) { c.x = normal(200); });
   list.with("tiny_inputs", [](Spec& c) { c.x = normal(1e-30); });
   list.with("nan_in_a_token", [](Spec& c) { c.special = NAN; });

@@ -6,6 +6,7 @@
 #include "cuda/launch.h"
 #include "cuda/tile/element.cuh"
 #include "cuda/tile/math.cuh"
+#include "cuda/tile/overlap.cuh"
 #include "cuda/tile/sequences.cuh"
 #include "hiss/ops/causal_conv1d.h"
 
@@ -21,6 +22,12 @@ struct ConvSequences : Sequences {
   __host__ __device__ bool in_rows() const { return cu_seqlens == nullptr && period == 0; }
   __device__ Span at(int64_t s) const {
     return period > 0 ? Span{0, s, s * period, (s + 1) * period} : Sequences::at(s);
+  }
+  __device__ Span with(int64_t row, int64_t token) const {
+    if (period == 0) return Sequences::with(row, token);
+    return at(seqlen < int64_t{1} << 31
+                  ? static_cast<uint32_t>(token) / static_cast<uint32_t>(period)
+                  : token / period);
   }
   // with(), for a token beside a sequence: mostly that of the next one or the one before.
   __device__ Span after(const Span& span, int64_t token) const {
@@ -41,7 +48,9 @@ struct Conv {
       final_stride[3];
   ConvSequences sequences;
   bool reverse, silu;
-  bool packed_taps;  // a channel's four taps are one aligned vector
+  bool in_place;      // final is the memory of initial
+  bool dense_states;  // initial and final may be accessed by aligned vectors of four channels
+  bool packed_taps;   // a channel's four taps are one aligned vector
 };
 
 inline Conv conv_of(const CausalConv1d::Args& a) {
@@ -59,6 +68,11 @@ inline Conv conv_of(const CausalConv1d::Args& a) {
   c.bias_stride = a.bias.stride[0];
   c.sequences = {Sequences::of(a.cu_seqlens, c.batch, c.seqlen), 0};
   c.reverse = a.direction == Direction::kReverse, c.silu = a.activation == Activation::kSilu;
+  c.in_place = c.final != nullptr && c.final == c.initial;
+  const auto dense = [](const ConstTensorView& states) {
+    return !states.present() || (states.stride[2] == 1 && aligned_rows(states, 2, 16));
+  };
+  c.dense_states = dense(a.initial_state) && dense(a.final_state);
   c.packed_taps = c.width == 4 && c.weight_stride[0] == 4 && c.weight_stride[1] == 1 &&
                   reinterpret_cast<uintptr_t>(c.weight) % 16 == 0;
   return c;
@@ -104,25 +118,54 @@ __device__ float input_at(const Conv& conv, const Span& span, int64_t i, int64_t
       conv.x)[span.row * conv.x_stride[0] + token * conv.x_stride[1] + channel * conv.x_stride[2]]);
 }
 
-// final_state, a launch of its own: every read of initial_state is over, which may be its memory.
-// Row j comes from row j or a later one.
-template <class T>
-__global__ void store_final_state(const __grid_constant__ Conv conv) {
-  const int64_t item = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (item >= conv.sequences.nseq * conv.dim) return;
-  const Span span = conv.sequences.at(item / conv.dim);
-  const int64_t channel = item % conv.dim, history = conv.width - 1;
-  float* to = conv.final + span.s * conv.final_stride[0] + channel * conv.final_stride[2];
-  for (int64_t j = 0; j < history; ++j)
-    to[j * conv.final_stride[1]] =
-        input_at<T>(conv, span, span.end - span.begin - history + j, channel);
+// Whether tiles of so many tokens have written the final state of a sequence: its last tile
+// has, unless it lies where other tiles read the initial one.
+__device__ inline bool tiles_wrote_final(const Conv& conv, const Span& span, int64_t tile) {
+  if (span.begin == span.end) return false;
+  if (!conv.in_place) return true;
+  const auto tile_of = [&](int64_t token) {
+    return (conv.reverse ? conv.seqlen - 1 - token : token) / tile;
+  };
+  return tile_of(span.begin) == tile_of(span.end - 1);
 }
 
+constexpr int64_t kNoTiles = -1;
+
+// final_state, a launch of its own: every read of initial_state is over, which may be its memory.
+// Row j comes from row j or a later one. A block has blockDim.x channels of `group` sequences.
 template <class T>
-Status launch_final_state(std::string_view kernel, const Conv& conv, cudaStream_t stream) {
-  const int64_t items = conv.final == nullptr ? 0 : conv.sequences.nseq * conv.dim;
-  if (items == 0 || conv.width == 1) return {};
-  store_final_state<T><<<static_cast<unsigned>(ceil_div(items, 256)), 256, 0, stream>>>(conv);
+__global__ void store_final_state(const __grid_constant__ Conv conv, int64_t group, int64_t tile) {
+  wait_for_kernels_before();
+  let_next_kernel_start();
+  const auto pieces = static_cast<unsigned>(ceil_div(conv.dim, blockDim.x));
+  const int64_t channel = int64_t{blockIdx.x % pieces} * blockDim.x + threadIdx.x;
+  const int64_t first = blockIdx.x / pieces * group, history = conv.width - 1;
+  const int64_t last = min(first + group, conv.sequences.nseq);
+  for (int64_t s0 = first; s0 < last; s0 += 32) {
+    const int64_t its = s0 + threadIdx.x % 32;
+    const bool left =
+        its < last && (tile == kNoTiles || !tiles_wrote_final(conv, conv.sequences.at(its), tile));
+    for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
+      if (channel >= conv.dim) continue;
+      const Span span = conv.sequences.at(s0 + __ffs(static_cast<int>(todo)) - 1);
+      float* to = conv.final + span.s * conv.final_stride[0] + channel * conv.final_stride[2];
+      for (int64_t j = 0; j < history; ++j)
+        to[j * conv.final_stride[1]] =
+            input_at<T>(conv, span, span.end - span.begin - history + j, channel);
+    }
+  }
+}
+
+// Of those sequences whose final state tiles of a launch before have not written, if any did.
+template <class T>
+Status launch_final_state(std::string_view kernel, const Conv& conv, cudaStream_t stream,
+                          int64_t tile = kNoTiles) {
+  constexpr int64_t kThreads = 256, kEnough = 2048;  // blocks
+  const int64_t pieces = ceil_div(conv.dim, kThreads), nseq = conv.sequences.nseq;
+  if (conv.final == nullptr || nseq * pieces == 0 || conv.width == 1) return {};
+  const int64_t group = ceil_div(nseq * pieces, kEnough);
+  start_overlapped(store_final_state<T>, static_cast<unsigned>(ceil_div(nseq, group) * pieces),
+                   kThreads, 0, stream, conv, group, tile);
   return launched(kernel);
 }
 

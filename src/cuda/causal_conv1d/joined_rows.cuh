@@ -3,119 +3,14 @@
 
 #pragma once
 
-#include "cuda/causal_conv1d/filter.cuh"
-#include "cuda/tile/divide.cuh"
-#include "cuda/tile/raw.cuh"
-#include "cuda/tile/small_divide.cuh"
+#include "cuda/causal_conv1d/row_borders.cuh"
 
 // Channels-first rows that follow one another without a gap, as one piece of memory: every access
-// is a whole aligned vector, whatever the length of a row, and rows and sequences may end inside
-// one. Rows, channels and tokens count in the order of consumption here, from the end of the memory
-// where the direction is reverse.
+// is a whole aligned vector, whatever the length of a row. A warp filters its vectors as if each
+// were of one row and then, a lane for each border, what follows the borders within them. Rows,
+// channels and tokens count in the order of consumption here, from the end of the memory where the
+// direction is reverse.
 namespace hiss::cuda {
-
-struct JoinedRows {
-  static constexpr int64_t kMost = int64_t{1} << 30;  // tokens of a row; channels
-
-  int64_t vectors;  // of a piece: all of them, or those of a batch row
-  Divider rows, channels;
-  SmallDivider rows_near, channels_near;
-};
-
-// The sequence that an input is of, and the filter of its channel. kGeneral: a row may have several
-// sequences, and there may be states from before them.
-template <class T, int kWidth, bool kReverse, bool kGeneral>
-class Sequence {
- public:
-  // To token `place` of a row.
-  __device__ __forceinline__ void move(const Conv& conv, int64_t batch_row, int channel,
-                                       int place) {
-    if (kGeneral && row_ == batch_row && channel_ == channel && begin <= place && place < end)
-      return;
-    row_ = batch_row, channel_ = channel;
-    find(conv, place);
-    load_filter(conv);
-  }
-  __device__ __forceinline__ void next(const Conv& conv) {
-    if (kGeneral && end < conv.seqlen) return find(conv, end);
-    const bool last = channel_ + 1 == static_cast<int>(conv.dim);
-    row_ += last;
-    channel_ = last ? 0 : channel_ + 1;
-    find(conv, 0);
-    load_filter(conv);
-  }
-  // Input i < 0.
-  __device__ __forceinline__ float earlier(const Conv& conv, int i) const {
-    return earlier_input(conv, s_, i, kReverse ? conv.dim - 1 - channel_ : channel_);
-  }
-
-  int begin, end;  // among the tokens of its row
-  float tap[kWidth], bias;
-
- private:
-  __device__ __forceinline__ void find(const Conv& conv, int place) {
-    begin = 0, end = static_cast<int>(conv.seqlen);
-    if constexpr (!kGeneral) return;
-    s_ = kReverse ? conv.batch - 1 - row_ : row_;
-    if (conv.sequences.in_rows()) return;
-    const Span span = conv.sequences.with(0, kReverse ? conv.seqlen - 1 - place : place);
-    begin = static_cast<int>(kReverse ? conv.seqlen - span.end : span.begin);
-    end = begin + static_cast<int>(span.end - span.begin);
-    s_ = span.s;
-  }
-  __device__ __forceinline__ void load_filter(const Conv& conv) {
-    const int at = kReverse ? static_cast<int>(conv.dim) - 1 - channel_ : channel_;
-    const float* weight = conv.weight + int64_t{at} * kWidth;
-    if constexpr (kWidth == 4) {
-      load_pack<4>(weight, tap);
-    } else {
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k) tap[k] = weight[k];
-    }
-    bias = conv.bias == nullptr ? 0.0f : conv.bias[at];
-  }
-
-  int64_t row_ = -1, s_ = 0;
-  int channel_ = 0;
-};
-
-// The outputs of one vector. input[kWidth - 1 + i] is its i-th input, the first of which is token
-// `place` of its row; what the sequences before it have is overwritten.
-template <class T, int kWidth, bool kReverse, bool kGeneral, int kVector>
-__device__ __forceinline__ void filter_vector(const Conv& conv,
-                                              Sequence<T, kWidth, kReverse, kGeneral>& sequence,
-                                              int place, float (&input)[kWidth - 1 + kVector],
-                                              float (&sum)[kVector]) {
-  constexpr int kHistory = kWidth - 1;
-  const int before = place - sequence.begin;
-#pragma unroll
-  for (int j = 0; j < kHistory; ++j)
-    if (before + j < kHistory) input[j] = 0.0f;
-  if (kGeneral && conv.initial != nullptr && before < kHistory) {
-#pragma unroll
-    for (int j = 0; j < kHistory; ++j)
-      if (before + j < kHistory) input[j] = sequence.earlier(conv, before + j - kHistory);
-  }
-#pragma unroll
-  for (int i = 0; i < kVector; ++i)
-    sum[i] = output_of<false>(sequence.tap, sequence.bias, input + i);
-  // The sequences that begin within the vector.
-  for (int at = sequence.end - place; at < kVector;) {
-    sequence.next(conv);
-#pragma unroll
-    for (int j = 0; j < kHistory + kVector - 1; ++j)
-      if (j - kHistory < at) input[j] = 0.0f;
-    if (kGeneral && conv.initial != nullptr) {
-#pragma unroll
-      for (int j = 0; j < kHistory + kVector - 1; ++j)
-        if (j - kHistory < at && j >= at) input[j] = sequence.earlier(conv, j - kHistory - at);
-    }
-#pragma unroll
-    for (int i = 1; i < kVector; ++i)
-      if (i >= at) sum[i] = output_of<false>(sequence.tap, sequence.bias, input + i);
-    at += sequence.end - sequence.begin;
-  }
-}
 
 // The inputs before a vector, in words: the end of its neighbour, the beginning in reverse.
 template <class T, int kWidth, int kVector, bool kReverse>
@@ -131,6 +26,7 @@ struct Before {
   uint32_t word[kWords] = {};
 };
 
+// kGeneral: a row may have several sequences, and there may be states from before them.
 template <class T, int kVectors, int kWidth, bool kReverse, bool kGeneral, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     conv_joined_rows(const __grid_constant__ Conv conv, const __grid_constant__ JoinedRows rows) {
@@ -140,15 +36,16 @@ __global__ void __launch_bounds__(kThreads)
   // The lane whose neighbour is another warp's, and the one that has what that lane needs of the
   // vectors before.
   constexpr int kBorder = kReverse ? 31 : 0, kOther = 31 - kBorder;
+  wait_for_kernels_before();
+  let_next_kernel_start();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t block = int64_t{blockIdx.x} * kBlock, piece = blockIdx.y;
-  const auto* x =
-      reinterpret_cast<const Vector*>(static_cast<const T*>(conv.x) + piece * conv.x_stride[0]) +
-      block;
+  const T* x_of_block = static_cast<const T*>(conv.x) + piece * conv.x_stride[0] + block * kVector;
+  const auto* x = reinterpret_cast<const Vector*>(x_of_block);
   T* y = static_cast<T*>(conv.y) + piece * conv.y_stride[0] + block * kVector;
   // A lane's vectors are 32 apart.
   const int count = static_cast<int>(min(rows.vectors - block, int64_t{kBlock}));
-  const int mine = (static_cast<int>(threadIdx.x) - lane) * kVectors + lane;
+  const int warps = (static_cast<int>(threadIdx.x) - lane) * kVectors, mine = warps + lane;
   Vector own[kVectors];
 #pragma unroll
   for (int u = 0; u < kVectors; ++u)
@@ -169,20 +66,34 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t first = kReverse ? rows.vectors - block - count : block;
   const int64_t batch_row = (kReverse ? gridDim.y - 1 - piece : piece) +
                             rows.channels.divide(rows.rows.divide(first * kVector, place), channel);
-  Sequence<T, kWidth, kReverse, kGeneral> sequence;
+  const int last = min(warps + 32 * kVectors, count);
+  const Stretch stretch{batch_row,
+                        static_cast<int>(channel),
+                        static_cast<int>(place),
+                        (kReverse ? count - last : warps) * kVector,
+                        (kReverse ? count - warps : last) * kVector,
+                        count};
+  const auto find = [&](int far, uint32_t& token) {
+    uint32_t its_channel;
+    const uint32_t row = rows.rows_near.divide(static_cast<uint32_t>(stretch.place + far), token);
+    rows.channels_near.divide(row + static_cast<uint32_t>(stretch.channel), its_channel);
+    return static_cast<int>(its_channel);
+  };
+  uint32_t first_token;
+  ChannelFilter<kWidth> filter;
+  filter.load(conv, find(stretch.begin, first_token));
+  const bool one_row =
+      static_cast<int>(first_token) + stretch.end - stretch.begin <= static_cast<int>(conv.seqlen);
+  const bool borders = kGeneral || !one_row;
+  std::conditional_t<kGeneral, SequenceBegins<T, kWidth, kReverse>, RowBegins<T, kWidth, kReverse>>
+      begins(conv, rows, stretch, x_of_block);
+  if (borders) begins.filter();
 #pragma unroll
   for (int u = 0; u < kVectors; ++u) {
-    const int at = mine + u * 32;
+    const int at = mine + u * 32, far = (kReverse ? count - 1 - at : at) * kVector;
     // Before anything waits for the vectors: the filter is another trip to memory.
-    uint32_t token = 0;
-    if (at < count) {
-      uint32_t its_channel;
-      const uint32_t far = (kReverse ? count - 1 - at : at) * kVector;
-      const uint32_t row = rows.rows_near.divide(static_cast<uint32_t>(place) + far, token) +
-                           static_cast<uint32_t>(channel);
-      const int64_t its_batch_row = batch_row + rows.channels_near.divide(row, its_channel);
-      sequence.move(conv, its_batch_row, static_cast<int>(its_channel), static_cast<int>(token));
-    }
+    uint32_t token = first_token + static_cast<uint32_t>(far - stretch.begin);
+    if (!one_row && at < count) filter.load(conv, find(far, token));
     Near near;
 #pragma unroll
     for (int i = 0; i < Near::kWords; ++i) {
@@ -193,23 +104,25 @@ __global__ void __launch_bounds__(kThreads)
       if (u == kEdge && lane == kBorder) near.word[i] = beyond.word[i];
     }
     if (at >= count) continue;
-    float input[kHistory + kVector], sum[kVector];
+    float input[kHistory + kVector], output[kVector];
 #pragma unroll
-    for (int j = 0; j < kHistory; ++j) input[j] = near[j];
+    for (int j = 0; j < kHistory; ++j)
+      input[j] = static_cast<int>(token) + j < kHistory ? 0.0f : near[j];
 #pragma unroll
     for (int i = 0; i < kVector; ++i) input[kHistory + i] = own[u][kReverse ? kVector - 1 - i : i];
-
-    filter_vector<T, kWidth, kReverse, kGeneral, kVector>(conv, sequence, static_cast<int>(token),
-                                                          input, sum);
-    float output[kVector];
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) output[kReverse ? kVector - 1 - i : i] = sum[i];
+    for (int i = 0; i < kVector; ++i)
+      output[kReverse ? kVector - 1 - i : i] = output_of<false>(filter.tap, filter.bias, input + i);
     if (conv.silu) {
 #pragma unroll
       for (float& v : output) v = silu(v);
     }
     Vector::of(output).store(y + at * kVector);
   }
+
+  // Lanes overwrite what others of their warp have stored.
+  __syncwarp();
+  if (borders) begins.store(y);
 }
 
 }  // namespace hiss::cuda

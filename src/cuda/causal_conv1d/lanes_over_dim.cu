@@ -1,206 +1,147 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Causal convolution of channels-last tensors: a thread has a vector of channels and walks a short
-// tile of tokens, the inputs of the next step under way.
+// Causal convolution of channels-last tensors: a thread has a vector of channels of a short tile of
+// tokens and loads all its inputs before the first is used.
 //
-// Parallel over (row, tile of tokens, vector of channels), vectors fastest, so that a warp reads
-// one contiguous piece of a row. The inputs before a tile are another thread's too and come from
-// the cache. Bound by memory: docs/kernels/causal_conv1d_cuda.md.
+// Parallel over (row, tile of tokens, vector of channels). A block has a few vectors of several
+// tiles that follow one another, so that the inputs before a tile, which are another thread's too,
+// come from the block's own cache. Bound by memory: docs/kernels/causal_conv1d_cuda.md.
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order, whatever the tile.
 
 #include <algorithm>
 
-#include "cuda/causal_conv1d/filter.cuh"
+#include "cuda/causal_conv1d/channels.cuh"
+#include "cuda/causal_conv1d/sequence_table.cuh"
 #include "cuda/tile/divide.cuh"
-#include "cuda/tile/raw.cuh"
 
 namespace hiss::cuda {
 namespace {
 
 constexpr std::string_view kName = "causal_conv1d/cuda.sm80.lanes_over_dim";
-// A block's piece of a row is 1 or 2 KiB.
-template <int kVector>
-constexpr int kThreads = kVector == 4 ? 128 : 256;
 
 struct Cut {
-  Divider by_vector;  // vectors of a token
-  Divider by_tile;    // tiles of a row
+  Divider by_group;  // blocks side by side over the channels
+  Divider by_tile;   // tiles of a row
+  int lane_bits;     // a block has 2^lane_bits vectors of a token
+  int steps;         // a tile has this times F::kTokens tokens
 };
 
-// A thread's channels: the filter, and the inputs before the next token.
-template <class T, int kVector, int kWidth>
-class Channels {
- public:
-  static constexpr int kHistory = kWidth - 1;
-  using Vector = Raw<T, kVector>;
-
-  __device__ __forceinline__ Channels(const Conv& conv, int64_t channel) : channel_(channel) {
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      load_taps<kWidth>(conv, channel + v, tap_[v]);
-      bias_[v] = bias_of(conv, channel + v);
-    }
-  }
-  // `before`: the last kHistory inputs.
-  __device__ __forceinline__ void begin(const Vector* before) {
-#pragma unroll
-    for (int j = 0; j < kHistory; ++j)
-#pragma unroll
-      for (int v = 0; v < kVector; ++v) history_[j][v] = before[j][v];
-  }
-  // Zeros for all but the last `count`.
-  __device__ __forceinline__ void keep(int64_t count) {
-#pragma unroll
-    for (int j = 0; j < kHistory; ++j)
-#pragma unroll
-      for (int v = 0; v < kVector; ++v)
-        if (kHistory - j > count) history_[j][v] = 0.0f;
-  }
-  // Those before the first of a sequence, whose next token is its `next`-th.
-  __device__ __forceinline__ void put_earlier(const Conv& conv, int64_t s, int64_t next) {
-#pragma unroll
-    for (int j = 0; j < kHistory; ++j)
-      if (next - kHistory + j < 0) {
-#pragma unroll
-        for (int v = 0; v < kVector; ++v)
-          history_[j][v] = earlier_input(conv, s, next - kHistory + j, channel_ + v);
-      }
-  }
-  template <bool kSilu>
-  __device__ __forceinline__ void put(const Vector& newest, T* y, bool wanted = true) {
-    float result[kVector];
-#pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      float input[kWidth];
-#pragma unroll
-      for (int k = 0; k < kHistory; ++k) input[k] = history_[k][v];
-      input[kHistory] = newest[v];
-      result[v] = output_of<kSilu>(tap_[v], bias_[v], input);
-#pragma unroll
-      for (int k = 0; k < kHistory; ++k) history_[k][v] = input[k + 1];
-    }
-    if (wanted) Vector::of(result).store(y);
-  }
-
- private:
-  const int64_t channel_;
-  float tap_[kVector][kWidth], bias_[kVector], history_[kHistory][kVector];
+// What a thread has, and how many blocks of how many threads share a multiprocessor.
+// kWalk: a tile may have several steps, the inputs of the next on their way.
+template <class Element, int kChannels, int kStepTokens, int kBlockThreads, int kLeastBlocks,
+          bool kWalk>
+struct Form {
+  using T = Element;
+  static constexpr int kVector = kChannels, kTokens = kStepTokens, kThreads = kBlockThreads,
+                       kBlocks = kLeastBlocks;
+  static constexpr bool kWalks = kWalk;
+  static_assert(32 % kTokens == 0);
 };
+constexpr int kLeastLaneBits = 3;
 
-// final_state of a whole row by the thread that has read its initial_state, which may be its
-// memory.
-template <class T, int kVector, int kWidth>
-__device__ void store_final(const Conv& conv, const Span& span, int64_t channel) {
-  for (int j = 0; j < kWidth - 1; ++j)
-    for (int v = 0; v < kVector; ++v)
-      conv.final[span.s * conv.final_stride[0] + j * conv.final_stride[1] +
-                 (channel + v) * conv.final_stride[2]] =
-          input_at<T>(conv, span, span.end - span.begin - (kWidth - 1) + j, channel + v);
-}
+// What a row is: a sequence with zeros before it and no use for its state; one with a state before
+// or after it; or any number of sequences, which begin in any token.
+enum class Rows { kPlain, kStates, kSequences };
 
-// Tokens one by one, each with a look at where its sequence ends.
-template <bool kSilu, class T, int kVector, int kWidth>
-__device__ void walk_sequences(const Conv& conv, Channels<T, kVector, kWidth>& channels, Span span,
-                               int64_t token, int count, const T* x, int64_t x_step, T* y,
-                               int64_t y_step) {
-  using Vector = Raw<T, kVector>;
-  int64_t left = conv.reverse ? token - span.begin + 1 : span.end - token;
-  Vector newest = Vector::at(x);
-#pragma unroll 1
-  for (int j = 0; j < count; ++j, --left, token += conv.reverse ? -1 : 1) {
-    const Vector now = newest;
-    x += x_step;
-    if (j + 1 < count) newest = Vector::at(x);
-    if (left == 0) {
-      span = conv.sequences.after(span, token);
-      left = span.end - span.begin;
-      channels.put_earlier(conv, span.s, 0);
-    }
-    channels.template put<kSilu>(now, y);
-    y += y_step;
-  }
-}
-
-// What a row is: a sequence with zeros before it; any number of sequences, which may have states
-// from before them; or the rows of a batch, each shorter than a few tiles and with zeros before it.
-enum class Rows { kPlain, kGeneral, kJoined };
-
-// A tile is kSteps times kTokens tokens.
-template <class T, int kVector, int kTokens, int kSteps, int kWidth, Rows kRows, bool kSilu>
-__global__ void __launch_bounds__(kThreads<kVector>,
-                                  (kVector == 4 ? 6 : 4) -
-                                      (kRows == Rows::kGeneral ? kVector / 2 : 0))
+template <class F, int kWidth, Rows kRows, bool kSilu>
+__global__ void __launch_bounds__(F::kThreads, F::kBlocks)
     conv_lanes_over_dim(const __grid_constant__ Conv conv, const __grid_constant__ Cut cut) {
-  constexpr bool kGeneral = kRows == Rows::kGeneral;
-  using Thread = Channels<T, kVector, kWidth>;
+  using T = typename F::T;
+  using Thread = Channels<T, F::kVector, kWidth>;
   using Vector = typename Thread::Vector;
-  constexpr int kHistory = kWidth - 1;
-  const int64_t item = int64_t{blockIdx.x} * kThreads<kVector> + threadIdx.x;
-  int64_t vector, tile;
-  const int64_t row = cut.by_tile.divide(cut.by_vector.divide(item, vector), tile);
-  if (row >= conv.batch) return;
-  const int64_t channel = vector * kVector;
+  constexpr int kHistory = kWidth - 1, kTokens = F::kTokens;
+  constexpr bool kSequences = kRows == Rows::kSequences, kWalks = F::kWalks && !kSequences;
+  wait_for_kernels_before();
+  let_next_kernel_start();
+  int64_t group, tile;
+  const int tiles_of_block = F::kThreads >> cut.lane_bits;
+  const int64_t first_tile = cut.by_group.divide(blockIdx.x, group) * tiles_of_block;
+  const int lane = static_cast<int>(threadIdx.x) & ((1 << cut.lane_bits) - 1);
+  const int its_tile = static_cast<int>(threadIdx.x) >> cut.lane_bits;
+  const int64_t row = cut.by_tile.divide(first_tile + its_tile, tile);
+  const int64_t channel = ((group << cut.lane_bits) + lane) * F::kVector;
+  const bool outside = row >= conv.batch || channel >= conv.dim;
   // Places count in the order of consumption.
-  const int64_t place = tile * (kTokens * kSteps);
-  int count = static_cast<int>(min(int64_t{kTokens * kSteps}, conv.seqlen - place));
+  const int tile_tokens = kWalks ? cut.steps * kTokens : kTokens;
+  const int64_t place = tile * tile_tokens;
+  const int count =
+      outside ? 0
+              : static_cast<int>(max(min(int64_t{tile_tokens}, conv.seqlen - place), int64_t{0}));
   const int64_t token = conv.reverse ? conv.seqlen - 1 - place : place;
-  const T* x =
-      static_cast<const T*>(conv.x) + row * conv.x_stride[0] + token * conv.x_stride[1] + channel;
-  T* y = static_cast<T*>(conv.y) + row * conv.y_stride[0] + token * conv.y_stride[1] + channel;
   const int64_t x_step = conv.reverse ? -conv.x_stride[1] : conv.x_stride[1];
   const int64_t y_step = conv.reverse ? -conv.y_stride[1] : conv.y_stride[1];
 
-  Vector before[kHistory], now[kTokens];
-#pragma unroll
-  for (int j = 0; j < kHistory; ++j)
-    before[j] = place + j >= kHistory ? Vector::at(x + (j - kHistory) * x_step) : Vector{};
-#pragma unroll
-  for (int j = 0; j < kTokens; ++j)
-    if (j < count) now[j] = Vector::at(x + j * x_step);
-  Thread thread(conv, channel);
-  thread.begin(before);
-  Span span{row, row, 0, conv.seqlen};
-  if (kGeneral && count > 0) {
-    span = conv.sequences.with(row, token);
-    thread.put_earlier(conv, span.s, conv.reverse ? span.end - 1 - token : token - span.begin);
+  typename Thread::Inputs earlier;
+  if (kRows == Rows::kStates && place == 0 && !outside) {
+    Thread::load_earlier(conv, channel, row, 0, earlier);
+    if (conv.final != nullptr)
+      store_final<T, F::kVector, kWidth>(conv, {row, row, 0, conv.seqlen}, channel);
   }
-  if (kRows != Rows::kJoined && conv.final != nullptr && tile == 0 && conv.sequences.in_rows())
-    store_final<T, kVector, kWidth>(conv, span, channel);
-  if (kGeneral && count > (conv.reverse ? token - span.begin + 1 : span.end - token))
-    return walk_sequences<kSilu>(conv, thread, span, token, count, x, x_step, y, y_step);
-  if constexpr (kRows == Rows::kJoined) {
-    static_assert(kSteps == 1);
-    int64_t left = conv.sequences.period - place % conv.sequences.period;
-    thread.keep(conv.sequences.period - left);
+  Vector before[kHistory], now[kTokens], next[kWalks ? kTokens : 1];
+  const T* x = static_cast<const T*>(conv.x) + row * conv.x_stride[0] + token * conv.x_stride[1] +
+               channel - kHistory * x_step;
+#pragma unroll
+  for (int j = 0; j < kHistory; ++j, x += x_step)
+    before[j] = count > 0 && place + j >= kHistory ? Vector::at(x) : Vector{};
+  const auto load = [&](auto& to, int left) {
+#pragma unroll
+    for (int j = 0; j < kTokens; ++j, x += x_step)
+      if (j < left) to[j] = Vector::at(x);
+  };
+  load(now, count);
+
+  Thread thread(conv, min(channel, conv.dim - F::kVector));
+  thread.begin(before);
+
+  __shared__
+      std::conditional_t<kSequences, SequenceTable<(F::kThreads >> kLeastLaneBits) * kTokens>, char>
+          table;
+  if constexpr (kSequences) {
+    table.template fill<kHistory>(conv, first_tile * kTokens, tiles_of_block * kTokens);
+    __syncthreads();
+  }
+  if (outside) return;
+
+  T* y = static_cast<T*>(conv.y) + row * conv.y_stride[0] + token * conv.y_stride[1] + channel;
+  const auto put = [&](const auto& from, int left) {
+#pragma unroll
+    for (int j = 0; j < kTokens; ++j, y += y_step) thread.template put<kSilu>(from[j], y, j < left);
+  };
+  if constexpr (kSequences) {
+    const int at = its_tile * kTokens;
+    const uint32_t begins = table.begins(at), ends = table.ends(at);
+    if (count > 0 && table.since[at] < kHistory) {
+      Thread::load_earlier(conv, channel, table.s[at], table.since[at], earlier);
+      thread.put_earlier(table.since[at], earlier);
+    }
+    const uint32_t mine = count > 0 ? (uint32_t{2} << (count - 1)) - 1 : 0;
+    if ((begins & mine & ~1u) == 0 && (conv.final == nullptr || (ends & mine) == 0))
+      return put(now, count);
 #pragma unroll
     for (int j = 0; j < kTokens; ++j, y += y_step) {
-      if (left == 0) {
-        thread.keep(0);
-        left = conv.sequences.period;
-      }
-      --left;
+      // On its way while the token before is computed.
+      const bool begins_next = j + 1 < count && (begins >> (j + 1) & 1) != 0;
+      if (begins_next) Thread::load_earlier(conv, channel, table.s[at + j + 1], 0, earlier);
       thread.template put<kSilu>(now[j], y, j < count);
+      // Where the initial state is its memory this thread must be the only one that reads it.
+      if (j < count && (ends >> j & 1) != 0 && conv.final != nullptr &&
+          (!conv.in_place || (begins & ((2u << j) - 1)) != 0))
+        thread.store_history(conv, table.s[at + j]);
+      if (begins_next) thread.put_earlier(0, earlier);
     }
-  } else if constexpr (kSteps == 1) {
-#pragma unroll
-    for (int j = 0; j < kTokens; ++j) thread.template put<kSilu>(now[j], y + j * y_step, j < count);
   } else {
-    for (;;) {
-      x += kTokens * x_step;
-      Vector next[kTokens];
-#pragma unroll
-      for (int j = 0; j < kTokens; ++j)
-        if (kTokens + j < count) next[j] = Vector::at(x + j * x_step);
-#pragma unroll
-      for (int j = 0; j < kTokens; ++j)
-        if (j < count) thread.template put<kSilu>(now[j], y + j * y_step);
-      count -= kTokens;
-      if (count <= 0) break;
-      y += kTokens * y_step;
-#pragma unroll
-      for (int j = 0; j < kTokens; ++j) now[j] = next[j];
+    if (kRows == Rows::kStates && place == 0) thread.put_earlier(0, earlier);
+    if constexpr (kWalks) {
+      for (int left = count;; left -= 2 * kTokens) {
+        load(next, left - kTokens), put(now, left);
+        if (left <= kTokens) return;
+        load(now, left - 2 * kTokens), put(next, left - kTokens);
+        if (left <= 2 * kTokens) return;
+      }
+    } else {
+      put(now, count);
     }
   }
 }
@@ -212,60 +153,74 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
   return {};
 }
 
-template <class T, int kVector, int kTokens, int kSteps, int kWidth>
-Status launch_conv(const Conv& conv, cudaStream_t stream) {
+template <class F, int kWidth>
+Status launch_conv(const Conv& conv, int lane_bits, cudaStream_t stream) {
   // A row without tokens still has a state to hand on.
-  const int64_t tiles = std::max<int64_t>(ceil_div(conv.seqlen, kTokens * kSteps), 1);
-  const int64_t vectors = conv.dim / kVector;
-  const int64_t blocks = ceil_div(conv.batch * tiles * vectors, kThreads<kVector>);
+  const int64_t all_steps = std::max<int64_t>(ceil_div(conv.seqlen, F::kTokens), 1);
+  const int64_t vectors = conv.dim / F::kVector;
+  while (lane_bits > kLeastLaneBits && int64_t{1} << (lane_bits - 1) >= vectors) --lane_bits;
+  const int64_t groups = ceil_div(vectors, int64_t{1} << lane_bits);
+  const int64_t steps = F::kWalks && conv.sequences.in_rows() ? std::min<int64_t>(all_steps, 2) : 1;
+  const int64_t tiles = ceil_div(all_steps, steps);
+  const int64_t blocks = ceil_div(conv.batch * tiles, F::kThreads >> lane_bits) * groups;
   if (blocks == 0) return {};
-  const Cut cut{Divider(vectors), Divider(tiles)};
+  const Cut cut{Divider(groups), Divider(tiles), lane_bits, static_cast<int>(steps)};
   const auto with = [&]<bool kSilu>() {
-    if constexpr (kSteps == 1)
-      if (conv.sequences.period > 0)
-        return conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, Rows::kJoined, kSilu>;
-    return !conv.sequences.in_rows() || conv.initial != nullptr
-               ? conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, Rows::kGeneral, kSilu>
-               : conv_lanes_over_dim<T, kVector, kTokens, kSteps, kWidth, Rows::kPlain, kSilu>;
+    if (!conv.sequences.in_rows()) return conv_lanes_over_dim<F, kWidth, Rows::kSequences, kSilu>;
+    return conv.initial != nullptr || conv.final != nullptr
+               ? conv_lanes_over_dim<F, kWidth, Rows::kStates, kSilu>
+               : conv_lanes_over_dim<F, kWidth, Rows::kPlain, kSilu>;
   };
   const auto function =
       conv.silu ? with.template operator()<true>() : with.template operator()<false>();
-  function<<<static_cast<unsigned>(blocks), kThreads<kVector>, 0, stream>>>(conv, cut);
-  return launched(kName);
+  start_overlapped(function, static_cast<unsigned>(blocks), F::kThreads, 0, stream, conv, cut);
+  HISS_RETURN_IF_ERROR(launched(kName));
+  // Only lists may have empty sequences.
+  const bool all_stored =
+      conv.sequences.in_rows() || (conv.sequences.cu_seqlens == nullptr && !conv.in_place);
+  return all_stored ? Status() : launch_final_state<typename F::T>(kName, conv, stream, F::kTokens);
 }
 
-template <class T, int kVector, int kTokens, int kSteps>
-Status launch_width(const Conv& conv, cudaStream_t stream) {
+template <class F>
+Status launch_width(const Conv& conv, int lane_bits, cudaStream_t stream) {
   switch (conv.width) {
     case 2:
-      return launch_conv<T, kVector, kTokens, kSteps, 2>(conv, stream);
+      return launch_conv<F, 2>(conv, lane_bits, stream);
     case 3:
-      return launch_conv<T, kVector, kTokens, kSteps, 3>(conv, stream);
+      return launch_conv<F, 3>(conv, lane_bits, stream);
     default:
-      return launch_conv<T, kVector, kTokens, kSteps, 4>(conv, stream);
+      return launch_conv<F, 4>(conv, lane_bits, stream);
   }
 }
 
 // Measured: 16-bit types want more bytes a thread where there are enough of them.
 template <class T>
 Status launch_best(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
-  constexpr int64_t kMany = int64_t{8} << 20;
+  constexpr int kLaneBits = 5;
   const auto fits = [&](int vector) {
     const auto bytes = vector * static_cast<int64_t>(sizeof(T));
     return conv.dim % vector == 0 && aligned_rows(args.x, 2, bytes) &&
            aligned_rows(args.y, 2, bytes);
   };
-  if constexpr (sizeof(T) == 2)
-    if (fits(4) && conv.sequences.period == 0 && conv.batch * conv.seqlen * conv.dim >= kMany)
-      return launch_width<T, 4, 8, 2>(conv, stream);
-  return fits(2) ? launch_width<T, 2, 8, 1>(conv, stream) : launch_width<T, 1, 8, 1>(conv, stream);
+  if constexpr (sizeof(T) == 2) {
+    constexpr int64_t kMany = int64_t{5} << 19, kMost = int64_t{10} << 20;
+    const int64_t elements = conv.batch * conv.seqlen * conv.dim;
+    if (fits(4) && !conv.sequences.in_rows())
+      return launch_width<Form<T, 4, 8, 128, 6, false>>(conv, kLaneBits, stream);
+    if (fits(4) && elements >= kMost)
+      return launch_width<Form<T, 4, 8, 128, 5, true>>(conv, kLaneBits, stream);
+    if (fits(2) && elements >= kMany)
+      return launch_width<Form<T, 2, 8, 256, 4, true>>(conv, kLaneBits, stream);
+  }
+  return fits(2) ? launch_width<Form<T, 2, 8, 256, 4, false>>(conv, kLaneBits, stream)
+                 : launch_width<Form<T, 1, 8, 256, 4, false>>(conv, kLaneBits, stream);
 }
 
 // A batch of short rows that follow one another is cut like one row.
 void join_short_rows(Conv& conv) {
   constexpr int64_t kShort = 16;
-  if (conv.sequences.cu_seqlens != nullptr || conv.initial != nullptr || conv.batch == 1 ||
-      conv.seqlen == 0 || conv.seqlen >= kShort)
+  if (conv.sequences.cu_seqlens != nullptr || conv.batch == 1 || conv.seqlen == 0 ||
+      conv.seqlen >= kShort)
     return;
   // Where a row has one token, the next token is that of the next row.
   if (conv.seqlen == 1) conv.x_stride[1] = conv.x_stride[0], conv.y_stride[1] = conv.y_stride[0];
@@ -279,11 +234,9 @@ void join_short_rows(Conv& conv) {
 
 Status run(const CausalConv1d::Args& args, const Launch& launch) {
   Conv conv = conv_of(args);
-  const cudaStream_t stream = stream_of(launch);
   join_short_rows(conv);
   return with_element(args.x.dtype, [&]<class T>() -> Status {
-    HISS_RETURN_IF_ERROR(launch_best<T>(args, conv, stream));
-    return conv.sequences.in_rows() ? Status() : launch_final_state<T>(kName, conv, stream);
+    return launch_best<T>(args, conv, stream_of(launch));
   });
 }
 

@@ -10,6 +10,7 @@
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
 
+#include <algorithm>
 #include <array>
 
 #include "cuda/causal_conv1d/joined_rows.cuh"
@@ -56,24 +57,36 @@ void with_options(const Conv& conv, F&& f) {
 template <class T>
 Status launch_joined(const Conv& conv, int64_t pieces, cudaStream_t stream) {
   // Enough elements that a thread may have several vectors.
-  constexpr int64_t kMany = int64_t{4} << 20;
+  constexpr int64_t kMany = int64_t{4} << 20, kLots = int64_t{16} << 20;
   constexpr int kSeveral = sizeof(T) == 2 ? 4 : 2;
   const int64_t vectors = conv.batch * conv.dim * conv.seqlen / kWidest<T> / pieces;
-  const JoinedRows rows{vectors, Divider(conv.seqlen), Divider(conv.dim), SmallDivider(conv.seqlen),
-                        SmallDivider(conv.dim)};
+  const int64_t nseq = conv.sequences.in_rows() ? 1 : conv.sequences.nseq;  // of a row
+  const JoinedRows rows{vectors,
+                        Divider(conv.seqlen),
+                        Divider(conv.dim),
+                        SmallDivider(conv.seqlen),
+                        SmallDivider(conv.dim),
+                        SmallDivider(std::max<int64_t>(nseq, 1))};
   const auto launch = [&]<int kVectors, int kWidth, bool kReverse, bool kGeneral>() {
     const dim3 blocks(static_cast<unsigned>(ceil_div(vectors, kThreads * kVectors)),
                       static_cast<unsigned>(pieces));
-    conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, kThreads>
-        <<<blocks, kThreads, 0, stream>>>(conv, rows);
+    start_overlapped(conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, kThreads>, blocks,
+                     kThreads, 0, stream, conv, rows);
   };
   with_options(conv, [&]<int kWidth, bool kReverse, bool kPacked>() {
-    if (kPacked || conv.initial != nullptr)
-      launch.template operator()<2, kWidth, kReverse, true>();
+    const auto with = [&]<int kVectors>() {
+      if (kPacked || conv.initial != nullptr)
+        launch.template operator()<kVectors, kWidth, kReverse, true>();
+      else
+        launch.template operator()<kVectors, kWidth, kReverse, false>();
+    };
+    if (sizeof(T) == 2 && conv.sequences.cu_seqlens != nullptr &&
+        vectors * pieces * kWidest<T> >= kLots)
+      with.template operator()<2 * kSeveral>();
     else if (vectors * pieces * kWidest<T> < kMany)
-      launch.template operator()<1, kWidth, kReverse, false>();
+      with.template operator()<1>();
     else
-      launch.template operator()<kSeveral, kWidth, kReverse, false>();
+      with.template operator()<kSeveral>();
   });
   return launched(kName);
 }
@@ -106,7 +119,9 @@ template <class T>
 int64_t pieces_of(const CausalConv1d::Args& args) {
   constexpr int64_t kMostPieces = 65535;  // of a grid's second axis
   const auto [batch, length, dim] = std::array{args.x.shape[0], args.x.shape[1], args.x.shape[2]};
-  if (length >= JoinedRows::kMost || dim >= JoinedRows::kMost || !dense_filter(args)) return 0;
+  if (length >= JoinedRows::kMost || dim >= JoinedRows::kMost ||
+      args.cu_seqlens.shape[0] >= JoinedRows::kMost || !dense_filter(args))
+    return 0;
   const auto in_pieces = [&](const ConstTensorView& view) {
     return (dim == 1 || view.stride[2] == length) && dim * length % kWidest<T> == 0 &&
            reinterpret_cast<uintptr_t>(view.data) % 16 == 0 &&

@@ -5,7 +5,6 @@
 
 #include "cuda/causal_conv1d/filter.cuh"
 #include "cuda/tile/divide.cuh"
-#include "cuda/tile/raw.cuh"
 
 // Channels-first rows that lie anywhere. A warp has a stretch of one row, so its filter is loaded
 // once. Vectors are aligned in memory, not in the row: the first and the last of a row may hold

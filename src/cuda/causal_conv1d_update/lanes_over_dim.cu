@@ -11,8 +11,9 @@
 
 #include "cuda/launch.h"
 #include "cuda/tile/divide.cuh"
+#include "cuda/tile/element.cuh"
 #include "cuda/tile/math.cuh"
-#include "cuda/tile/raw.cuh"
+#include "cuda/tile/overlap.cuh"
 #include "hiss/ops/causal_conv1d_update.h"
 
 namespace hiss::cuda {
@@ -145,6 +146,8 @@ __device__ __forceinline__ void clear_row(const Update& u, const Row<T>& r) {
 template <class T, int kVector, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     conv_update(const __grid_constant__ Update u, const __grid_constant__ Divider by_vector) {
+  wait_for_kernels_before();
+  let_next_kernel_start();
   const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   int64_t vector;
   const int64_t row = by_vector.divide(item, vector), channel = vector * kVector;
@@ -193,8 +196,8 @@ Decline why_not(const CausalConv1dUpdate::Problem&, const Machine& machine) {
 template <class T, int kVector, int kWidth>
 Status launch_update(const Update& u, cudaStream_t stream) {
   const int64_t vectors = u.dim / kVector, blocks = ceil_div(u.batch * vectors, kThreads);
-  conv_update<T, kVector, kWidth>
-      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(u, Divider(vectors));
+  start_overlapped(conv_update<T, kVector, kWidth>, static_cast<unsigned>(blocks), kThreads, 0,
+                   stream, u, Divider(vectors));
   return launched(kName);
 }
 

@@ -4,19 +4,20 @@
 // Decode of one token: each state is read once and written once, at the speed of memory.
 //
 // A warp takes some rows of one head of one sequence. Up to 32 lanes hold a row, a 16-byte vector
-// or two each. All rows are asked for before the first is used, everything that does not depend on
-// the slot before the slot is known; a row is converted, taken a token on, converted back and
-// stored before the next is looked at. Bound by memory, so that what is left of instructions is
-// what counts: no division, offsets within a head in 32 bits, numbers that a head shares made once.
-// docs/kernels/selective_state_update_cuda.md.
+// or two each; all are asked for before the first is used. Few bytes take a launch and a round trip
+// to memory, so the launch overlaps with the one before it: addresses are computed and the states
+// asked into the cache before what came before has ended, nothing is read before that. Many bytes
+// wake all warps of a multiprocessor at once, so instructions count: no branch a row, what does not
+// exist is read again from what does and not stored. docs/kernels/selective_state_update_cuda.md.
 //
 // Serves strict: the state is rounded to its type before it is summed over.
 
 #include <algorithm>
-#include <limits>
 
 #include "cuda/launch.h"
+#include "cuda/selective_state_update/token_args.cuh"
 #include "cuda/selective_state_update/update.cuh"
+#include "cuda/tile/overlap.cuh"
 
 namespace hiss::cuda {
 namespace {
@@ -24,10 +25,10 @@ namespace {
 using namespace selective_state_update;  // the pieces this file is made of
 
 constexpr std::string_view kName = "selective_state_update/cuda.sm80.one_token";
-constexpr int kThreads = 128, kWarps = kThreads / 32;
+constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int64_t kMostBlocks = 65535;  // of the second and third axis of a grid
 
-// kLanes lanes hold a row, kVectors vectors each; a warp takes 32 / kLanes * kRows rows.
+// kLanes lanes hold a row, kVectors vectors each, and take kRows rows.
 template <class T_, class State_, bool kTied_, int kLanes_, int kVectors_, int kRows_>
 struct Rows {
   using T = T_;
@@ -40,178 +41,233 @@ struct Rows {
   static_assert(kRows <= kLanes);
 };
 
-// The rows of a warp from `first` on, a lane's states from n on. kFull: all of them exist.
-template <class L, bool kFull>
-__device__ __forceinline__ void take_token(const UpdateArgs& a, int64_t b, int64_t h, int first,
-                                           int n) {
-  using T = typename L::T;
-  using State = typename L::State;
-  using StatePack = Pack<State, L::kWidth>;
-  const int lane = threadIdx.x % 32, in_group = lane % L::kLanes, base = lane - in_group;
-  const int headdim = static_cast<int>(a.headdim), dstate = static_cast<int>(a.dstate);
-  const int mine = first + in_group / L::kShare * L::kGroups;
-  const bool exists = kFull || mine < headdim;
-  const auto held = [&](int r, int v) {
-    return kFull || (first + r * L::kGroups < headdim && n + v * L::kNext < dstate);
-  };
-
-  const int64_t slot = a.slot(b);
-  const auto at = [&](const Strides& by) {
-    return b * by.axis[0] + h * by.axis[2] + int64_t{mine} * static_cast<int>(by.axis[3]);
-  };
-  const auto of_row = [&](const Strides& by) {
-    return h * by.axis[0] + int64_t{mine} * static_cast<int>(by.axis[1]);
-  };
-  const int64_t g = static_cast<unsigned>(h) / static_cast<unsigned>(a.heads_of_group);
-  float x = 0, z = 0, D = 0, dt = 0;
-  if (exists) {
-    x = to_float(static_cast<const T*>(a.x)[at(a.x_by)]);
-    if (a.z != nullptr) z = to_float(static_cast<const T*>(a.z)[at(a.z_by)]);
-    if (a.D != nullptr) D = a.D[of_row(a.D_by)];
-  }
-  if (exists || L::kTied) {  // every lane decays by what its head shares
-    dt = a.raw_step<T>(at(a.dt_by));
-    if (a.dt_bias != nullptr) dt += a.dt_bias[of_row(a.bias_by)];
-  }
-  float B[L::kVectors][L::kWidth], C[L::kVectors][L::kWidth];
-  const T* const from_b = static_cast<const T*>(a.B) + b * a.B_by.axis[0] + g * a.B_by.axis[2] + n;
-  const T* const from_c = static_cast<const T*>(a.C) + b * a.C_by.axis[0] + g * a.C_by.axis[2] + n;
-#pragma unroll
-  for (int v = 0; v < L::kVectors; ++v) {
-#pragma unroll
-    for (int i = 0; i < L::kWidth; ++i) B[v][i] = C[v][i] = 0;
-    if (!kFull && n + v * L::kNext >= dstate) continue;
-    load_pack<L::kWidth>(from_b + v * L::kNext, B[v]);
-    load_pack<L::kWidth>(from_c + v * L::kNext, C[v]);
-  }
-  float rates[L::kTied ? 1 : L::kRows][L::kVectors][L::kTied ? 1 : L::kWidth] = {};
-  if constexpr (L::kTied) {
-    rates[0][0][0] = a.A[h * a.A_by.axis[0]];
-  } else {
-    const float* A = a.A + h * a.A_by.axis[0] + int64_t{first} * static_cast<int>(a.A_by.axis[1]);
-#pragma unroll
-    for (int r = 0; r < L::kRows; ++r, A += L::kGroups * a.A_by.axis[1])
-#pragma unroll
-      for (int v = 0; v < L::kVectors; ++v)
-#pragma unroll
-        for (int i = 0; i < L::kWidth; i += 4) {
-          float part[4] = {};
-          if (held(r, v)) load_pack<4>(A + n + v * L::kNext + i, part);
-#pragma unroll
-          for (int k = 0; k < 4; ++k) rates[r][v][i + k] = part[k];
-        }
-  }
-  T* const y = static_cast<T*>(a.y) + at(a.y_by);
-  const bool owner = exists && in_group % L::kShare == 0;
-  if (slot < 0) {
-    if (owner) *y = from_float<T>(0.0f);
-    return;
-  }
-
-  const int64_t next = L::kGroups * a.state_by.axis[2];
-  State* state = static_cast<State*>(a.state) + slot * a.state_by.axis[0] + h * a.state_by.axis[1] +
-                 int64_t{first} * static_cast<int>(a.state_by.axis[2]) + n;
-  StatePack raw[L::kRows][L::kVectors];
-  {
-    const State* from = state;
-#pragma unroll
-    for (int r = 0; r < L::kRows; ++r, from += next)
-#pragma unroll
-      for (int v = 0; v < L::kVectors; ++v) {
-        if (!kFull) raw[r][v] = {};
-        if (held(r, v)) raw[r][v] = *reinterpret_cast<const StatePack*>(from + v * L::kNext);
-      }
-  }
-  const float delta = a.step(dt), delta_x = delta * x;
-  const float head_decay =
-      L::kTied ? selective_scan::exp2_flushed(delta * a.rate(rates[0][0][0])) : 0.0f;
-  float sum[L::kRows];
-#pragma unroll
-  for (int r = 0; r < L::kRows; ++r, state += next) {
-    const float row_x = __shfl_sync(0xffffffffu, delta_x, base + r * L::kShare);
-    const float row = L::kTied ? 0 : __shfl_sync(0xffffffffu, delta, base + r * L::kShare);
-    sum[r] = 0;
-#pragma unroll
-    for (int v = 0; v < L::kVectors; ++v) {
-      float s[L::kWidth];
-#pragma unroll
-      for (int i = 0; i < L::kWidth; ++i) {
-        float decay = head_decay;
-        if constexpr (!L::kTied) decay = selective_scan::exp2_flushed(row * a.rate(rates[r][v][i]));
-        s[i] = __fmaf_rn(decay, to_float(raw[r][v].element[i]), row_x * B[v][i]);
-      }
-      if (held(r, v)) store_pack<L::kWidth>(s, state + v * L::kNext);
-      if (sizeof(State) < 4 && a.strict) {
-#pragma unroll
-        for (int i = 0; i < L::kWidth; ++i) s[i] = to_float(from_float<State>(s[i]));
-      }
-#pragma unroll
-      for (int i = 0; i < L::kWidth; ++i) sum[r] = __fmaf_rn(C[v][i], s[i], sum[r]);
-    }
-    if (!kFull && n >= dstate) sum[r] = 0;  // whatever x is
-  }
-  float result = row_sums<L::kLanes, L::kRows>(sum, in_group);
-  if (a.D != nullptr) result = __fmaf_rn(D, x, result);
-  if (a.z != nullptr) result *= selective_scan::silu_fast(z);
-  if (owner) *y = from_float<T>(result);
+template <class T>
+__device__ __forceinline__ float number_at(const char* at) {
+  return to_float(*reinterpret_cast<const T*>(at));
 }
+// Elements from byte address `at` on, in as few accesses as there can be.
+template <class T, int kCount>
+struct Vector {
+  static constexpr int kPart = kCount < kWidest<T> ? kCount : kWidest<T>;
+  Pack<T, kPart> part[kCount / kPart];
+  __device__ __forceinline__ static Vector at(const char* at) {
+    Vector v;
+#pragma unroll
+    for (int i = 0; i < kCount / kPart; ++i)
+      v.part[i] = reinterpret_cast<const Pack<T, kPart>*>(at)[i];
+    return v;
+  }
+  __device__ __forceinline__ float operator[](int i) const {
+    return to_float(part[i / kPart].element[i % kPart]);
+  }
+};
 
-// From Hopper on a launch may begin while the one before it ends: blocks come as others leave, and
-// wait here until all that came before is done and can be seen.
-__device__ __forceinline__ void wait_for_launch_before() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
-#endif
+// A hint: nothing is read, so what a kernel before this one still writes may be there.
+__device__ __forceinline__ void ask_ahead(const char* at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+// Makes an address before this point and not where it is used.
+__device__ __forceinline__ void make_now(char*& at) {
+  asm volatile("" : "+l"(at));
+  __builtin_assume(__isGlobal(at));
 }
 
 template <class L, int kMinBlocks>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    update_once(const __grid_constant__ UpdateArgs a) {
-  wait_for_launch_before();
-  const int lane = threadIdx.x % 32, n = lane % L::kLanes * L::kWidth;
-  const int warp = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x / 32);
-  const int first = warp * L::kWarpRows, headdim = static_cast<int>(a.headdim);
-  if (first >= headdim) return;
-  const bool full = first + L::kWarpRows <= headdim && a.dstate == L::kVectors * L::kNext;
-  for (int64_t b = blockIdx.z; b < a.batch; b += gridDim.z) {
-    if (full)
-      take_token<L, true>(a, b, blockIdx.y, first + lane / L::kLanes, n);
-    else
-      take_token<L, false>(a, b, blockIdx.y, first + lane / L::kLanes, n);
+    update_once(const __grid_constant__ TokenArgs a) {
+  using T = typename L::T;
+  using State = typename L::State;
+  constexpr int kStateBytes = sizeof(State), kBytes = sizeof(T);
+  if (a.next_starts_early) let_next_kernel_start();
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int in_group = lane % L::kLanes, base = lane - in_group, n = in_group * L::kWidth;
+  const int warp_first = (static_cast<int>(blockIdx.x) * kWarps + warp) * L::kWarpRows;
+  if (warp_first >= a.headdim) return;
+  const int first = warp_first + lane / L::kLanes, last = a.headdim - 1;
+  const int mine = first + in_group / L::kShare * L::kGroups, p = min(mine, last);
+  const bool owner = mine <= last && in_group % L::kShare == 0;
+  const int h = static_cast<int>(blockIdx.y);
+  const int64_t b = a.first_batch + blockIdx.z;
+  uint32_t head_of_group;
+  const int g = static_cast<int>(a.heads_of_group.divide(blockIdx.y, head_of_group));
+
+  // What does not exist is read again from what does.
+  int column[L::kVectors], row[L::kRows];
+#pragma unroll
+  for (int v = 0; v < L::kVectors; ++v)
+    column[v] = n + v * L::kNext < a.dstate ? n + v * L::kNext : 0;
+#pragma unroll
+  for (int r = 0; r < L::kRows; ++r) row[r] = min(first + r * L::kGroups, last);
+  char *x = a.x.at(b, h, p), *dt = a.dt.at(b, h, p), *z = a.z.at(b, h, p), *y = a.y.at(b, h, p);
+  char *D = a.D.at(0, h, p), *bias = a.bias.at(0, h, p), *A = a.A.at(0, h, 0);
+  char *B = a.B.at(b, g, 0), *C = a.C.at(b, g, 0);
+  int64_t slot = b;
+  if (a.indices != nullptr) {  // maybe an old one, checked below
+    slot = __ldcg(a.indices + b * a.index_by);
+    if (slot < 0 || slot >= a.nslots) slot = 0;
   }
+  char* state = a.state.at(slot, h, 0);
+  const auto offset = [&](int r, int v) { return row[r] * a.state.row + column[v] * kStateBytes; };
+#pragma unroll
+  for (int r = 0; r < L::kRows; ++r) {
+#pragma unroll
+    for (int v = 0; v < L::kVectors; ++v) ask_ahead(state + offset(r, v));
+    if (!L::kTied) ask_ahead(A + int64_t{row[r]} * a.A.row + column[0] * 4);
+  }
+  // What many warps share is asked for by few: the cache takes one after another.
+  if (!L::kTied || warp == 0) {
+    if (lane == 0) ask_ahead(x);
+    if (!L::kTied || blockIdx.x == 0) {
+      if (lane == 1) ask_ahead(dt);
+      if (lane == 2 && a.bias.data != nullptr) ask_ahead(bias);
+      if (lane == 3 && a.D.data != nullptr) ask_ahead(D);
+      if (L::kTied && lane == 4) ask_ahead(A);
+    }
+    if (blockIdx.x == 0 && warp == 0 && head_of_group == 0) {
+      ask_ahead(B + column[0] * kBytes);
+      ask_ahead(C + column[0] * kBytes);
+    }
+  }
+  make_now(x), make_now(dt), make_now(z), make_now(D), make_now(bias);
+  make_now(A), make_now(B), make_now(C), make_now(state), make_now(y);
+  wait_for_kernels_before();
+
+  int64_t slot_now = slot;
+  if (a.indices != nullptr) slot_now = a.indices[b * a.index_by];
+  Vector<State, L::kWidth> s[L::kRows][L::kVectors];
+  const auto load_states = [&] {
+#pragma unroll
+    for (int r = 0; r < L::kRows; ++r)
+#pragma unroll
+      for (int v = 0; v < L::kVectors; ++v)
+        s[r][v] = Vector<State, L::kWidth>::at(state + offset(r, v));
+  };
+  const float dt_x = a.dt_is_f32 ? number_at<float>(dt) : number_at<T>(dt), x_p = number_at<T>(x);
+  Vector<float, L::kWidth> rate[L::kRows][L::kVectors];
+  float head_rate = 0;
+  if constexpr (L::kTied) {
+    head_rate = number_at<float>(A);
+  } else {
+#pragma unroll
+    for (int r = 0; r < L::kRows; ++r)
+#pragma unroll
+      for (int v = 0; v < L::kVectors; ++v)
+        rate[r][v] = Vector<float, L::kWidth>::at(A + int64_t{row[r]} * a.A.row + column[v] * 4);
+  }
+  load_states();
+  Vector<T, L::kWidth> B_n[L::kVectors], C_n[L::kVectors];
+#pragma unroll
+  for (int v = 0; v < L::kVectors; ++v) {
+    B_n[v] = Vector<T, L::kWidth>::at(B + column[v] * kBytes);
+    C_n[v] = Vector<T, L::kWidth>::at(C + column[v] * kBytes);
+  }
+  const float bias_p = a.bias.data != nullptr ? number_at<float>(bias) : 0.0f;
+  const float D_p = a.D.data != nullptr ? number_at<float>(D) : 0.0f;
+  const float z_p = a.z.data != nullptr ? number_at<T>(z) : 0.0f;
+  if (slot_now != slot) {
+    if (slot_now < 0 || slot_now >= a.nslots) {
+      if (owner) *reinterpret_cast<T*>(y) = from_float<T>(0.0f);
+      return;
+    }
+    state += (slot_now - slot) * a.state.batch;
+    load_states();
+  }
+  if (!a.next_starts_early) let_next_kernel_start();
+
+  float delta = dt_x + bias_p;
+  if (a.softplus) delta = selective_scan::softplus_fast(delta);
+  delta = selective_scan::min_or_nan(selective_scan::max_or_nan(delta, a.dt_min), a.dt_max);
+  const float delta_x = delta * x_p, power = delta * kLog2E;
+  if (a.A_is_log) {
+    head_rate = -expf(head_rate);
+    if constexpr (!L::kTied)
+#pragma unroll
+      for (auto& of_row : rate)
+#pragma unroll
+        for (auto& of_vector : of_row)
+#pragma unroll
+          for (auto& part : of_vector.part)
+#pragma unroll
+            for (float& element : part.element) element = -expf(element);
+  }
+  const float head_decay = selective_scan::exp2_flushed(power * head_rate);
+  float sum[L::kRows];
+#pragma unroll
+  for (int r = 0; r < L::kRows; ++r) {
+    const float row_x = __shfl_sync(0xffffffffu, delta_x, base + r * L::kShare);
+    const float row_power = L::kTied ? 0 : __shfl_sync(0xffffffffu, power, base + r * L::kShare);
+    sum[r] = 0;
+#pragma unroll
+    for (int v = 0; v < L::kVectors; ++v) {
+      float next[L::kWidth];
+#pragma unroll
+      for (int i = 0; i < L::kWidth; ++i) {
+        const float decay =
+            L::kTied ? head_decay : selective_scan::exp2_flushed(row_power * rate[r][v][i]);
+        next[i] = __fmaf_rn(decay, s[r][v][i], row_x * B_n[v][i]);
+      }
+      const bool there = n + v * L::kNext < a.dstate;
+      if (there && first + r * L::kGroups <= last)
+        store_pack<L::kWidth>(next, reinterpret_cast<State*>(state + offset(r, v)));
+      if (kStateBytes < 4 && a.strict) {
+#pragma unroll
+        for (int i = 0; i < L::kWidth; ++i) next[i] = to_float(from_float<State>(next[i]));
+      }
+      float part = 0;
+#pragma unroll
+      for (int i = 0; i < L::kWidth; ++i) part = __fmaf_rn(C_n[v][i], next[i], part);
+      if (there) sum[r] += part;
+    }
+  }
+  float result = row_sums<L::kLanes, L::kRows>(sum, in_group);
+  if (a.D.data != nullptr) result = __fmaf_rn(D_p, x_p, result);
+  if (a.z.data != nullptr) result *= selective_scan::silu_fast(z_p);
+  if (owner) *reinterpret_cast<T*>(y) = from_float<T>(result);
 }
 
 template <class L, int kMinBlocks>
-Status launch_once(const UpdateArgs& a, cudaStream_t stream) {
-  if (a.batch == 0 || a.nheads == 0 || a.headdim == 0) return {};
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim =
-      dim3(static_cast<unsigned>(ceil_div(a.headdim, L::kWarpRows * kWarps)),
-           static_cast<unsigned>(a.nheads), static_cast<unsigned>(std::min(a.batch, kMostBlocks)));
-  config.blockDim = dim3(kThreads);
-  config.stream = stream;
-  config.attrs = &overlap, config.numAttrs = this_machine().cuda_sm >= 90 ? 1 : 0;
-  return device_status(kName, cudaLaunchKernelEx(&config, update_once<L, kMinBlocks>, a));
+Status launch_once(TokenArgs a, int64_t batch, int64_t nheads, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(ceil_div(a.headdim, L::kWarpRows * kWarps));
+  if (nheads == 0 || a.headdim == 0) return {};
+  for (; a.first_batch < batch; a.first_batch += kMostBlocks) {
+    const int64_t some = std::min(batch - a.first_batch, kMostBlocks);
+    start_overlapped(update_once<L, kMinBlocks>,
+                     dim3(blocks, static_cast<unsigned>(nheads), static_cast<unsigned>(some)),
+                     kThreads, 0, stream, a);
+    HISS_RETURN_IF_ERROR(launched(kName));
+  }
+  return {};
 }
 
 // By how many lanes a row of the state is held.
 template <class T, class State, bool kTied>
-Status launch_lanes(const UpdateArgs& a, cudaStream_t stream) {
-  // What fits beside each other in registers; 16-bit vectors have twice the numbers.
-  constexpr bool kWide = sizeof(State) == 4;
-  constexpr int kMinBlocks = kWide ? (kTied ? 8 : 5) : (kTied ? 6 : 4);
-  const int64_t vectors = ceil_div(a.dstate, kWidest<State>);
-  if (vectors <= 2)
-    return launch_once < Rows<T, State, kTied, 2, 1, 2>, kWide ? 8 : 6 > (a, stream);
+Status launch_lanes(const SelectiveStateUpdate::Args& args, cudaStream_t stream) {
+  // More than fills the device at once is bound by memory: larger pieces a warp. Less is bound by
+  // latency: many warps.
+  constexpr int64_t kFewBytes = 8 << 20, kEarlyBytes = 6 << 20;
+  constexpr int kMinBlocks = sizeof(State) == 4 ? 4 : 3;  // what fits in registers
+  const int64_t batch = args.x.shape[0], nheads = args.x.shape[2], dstate = args.A.shape[2];
+  const int64_t bytes = args.x.elements() * dstate * static_cast<int64_t>(sizeof(State));
+  TokenArgs a = TokenArgs::of(args);
+  a.next_starts_early = bytes <= kEarlyBytes;
+  const auto launch = [&]<class L>() {
+    return launch_once<L, kMinBlocks>(a, batch, nheads, stream);
+  };
+  const int64_t vectors = ceil_div(dstate, kWidest<State>);
+  if (vectors <= 2) return launch.template operator()<Rows<T, State, kTied, 2, 1, 2>>();
+  constexpr int kMost = kTied ? 4 : 2;  // A is a vector for each of the states
   if (vectors <= 4)
-    return launch_once < Rows<T, State, kTied, 4, 1, 4>, kWide ? 7 : kMinBlocks > (a, stream);
-  if (vectors <= 8) return launch_once<Rows<T, State, kTied, 8, 1, 4>, kMinBlocks>(a, stream);
-  if (vectors <= 16) return launch_once<Rows<T, State, kTied, 16, 1, 4>, kMinBlocks>(a, stream);
-  if (vectors <= 32) return launch_once<Rows<T, State, kTied, 32, 1, 4>, kMinBlocks>(a, stream);
-  return launch_once < Rows<T, State, kTied, 32, 2, 4>, kWide ? 4 : 2 > (a, stream);
+    return bytes <= kFewBytes
+               ? launch.template operator()<Rows<T, State, kTied, 4, 1, 1>>()
+               : launch.template
+                 operator()<Rows<T, State, kTied, 4, 1, sizeof(State) == 4 ? 4 : kMost>>();
+  if (vectors <= 8) return launch.template operator()<Rows<T, State, kTied, 8, 1, kMost>>();
+  if (vectors <= 16) return launch.template operator()<Rows<T, State, kTied, 16, 1, kMost>>();
+  if (vectors <= 32)
+    return bytes <= kFewBytes ? launch.template operator()<Rows<T, State, kTied, 32, 1, 2>>()
+                              : launch.template operator()<Rows<T, State, kTied, 32, 1, kMost>>();
+  return bytes <= kFewBytes ? launch.template operator()<Rows<T, State, kTied, 32, 2, 1>>()
+                            : launch.template operator()<Rows<T, State, kTied, 32, 2, kMost / 2>>();
 }
 
 Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) {
@@ -222,37 +278,25 @@ Decline why_not(const SelectiveStateUpdate::Problem& p, const Machine& machine) 
   if (p.state_dtype != DType::kF32 && p.state_dtype != p.dtype) return why::kStateDtype;
   const int64_t width = 16 / size_of(p.state_dtype);
   if (p.dstate == 0 || p.dstate % width != 0 || p.dstate > 64 * width) return why::kDstate;
-  if (!p.dense || p.nheads > kMostBlocks) return why::kLayout;
+  if (!p.dense || p.nheads > kMostBlocks || p.nslots == 0) return why::kLayout;
   return {};
 }
 
-// Rows of dense tensors that vectors cannot read, an odd address or an odd stride, or that lie
-// further apart than 32 bits say.
-bool in_vectors(const SelectiveStateUpdate::Args& args, bool tied) {
+// Rows of dense tensors that vectors cannot read: an odd address or an odd stride.
+bool in_vectors(const SelectiveStateUpdate::Args& args) {
   const int64_t bytes =
       std::min<int64_t>(16, 16 / size_of(args.state.dtype) * size_of(args.B.dtype));
   const auto aligned = [](const ConstTensorView& v, int64_t to) {
     return v.stride[v.rank - 1] == 1 && aligned_rows(v, v.rank - 1, to);
   };
-  const auto near = [](const ConstTensorView& v, int axis) {
-    return !v.present() || std::abs(v.stride[axis]) <= std::numeric_limits<int32_t>::max();
-  };
   return aligned(args.state, 16) && aligned(args.B, bytes) && aligned(args.C, bytes) &&
-         (tied || aligned(args.A, 16)) && near(args.x, 3) && near(args.dt, 3) && near(args.z, 3) &&
-         near(args.y, 3) && near(args.D, 1) && near(args.dt_bias, 1) && near(args.A, 1) &&
-         near(args.state, 2) && args.x.shape[3] <= std::numeric_limits<int32_t>::max() / 2;
+         (SelectiveStateUpdate::describe(args).tied || aligned(args.A, 16));
 }
 
 Status run(const SelectiveStateUpdate::Args& args, const Launch& launch) {
-  const UpdateArgs a = UpdateArgs::of(args);
-  const bool tied = SelectiveStateUpdate::describe(args).tied;
-  if (!in_vectors(args, tied)) return any_view.run(args, launch);
-  const cudaStream_t stream = stream_of(launch);
-  return with_element(args.x.dtype, [&]<class T>() -> Status {
-    if (args.state.dtype == DType::kF32)
-      return tied ? launch_lanes<T, float, true>(a, stream)
-                  : launch_lanes<T, float, false>(a, stream);
-    return tied ? launch_lanes<T, T, true>(a, stream) : launch_lanes<T, T, false>(a, stream);
+  if (!in_vectors(args) || !TokenArgs::fit(args)) return any_view.run(args, launch);
+  return with_types(args, [&]<class T, class State, bool kTied>() {
+    return launch_lanes<T, State, kTied>(args, stream_of(launch));
   });
 }
 

@@ -218,15 +218,11 @@ bool in_vectors(const SelectiveStateUpdate::Args& args, bool tied) {
 }
 
 Status run(const SelectiveStateUpdate::Args& args, const Launch& launch) {
-  const UpdateArgs a = UpdateArgs::of(args);
   const bool tied = SelectiveStateUpdate::describe(args).tied;
   if (!in_vectors(args, tied)) return any_view.run(args, launch);
-  const cudaStream_t stream = stream_of(launch);
-  return with_element(args.x.dtype, [&]<class T>() -> Status {
-    if (args.state.dtype == DType::kF32)
-      return tied ? launch_lanes<T, float, true>(a, stream)
-                  : launch_lanes<T, float, false>(a, stream);
-    return tied ? launch_lanes<T, T, true>(a, stream) : launch_lanes<T, T, false>(a, stream);
+  const UpdateArgs a = UpdateArgs::of(args);
+  return with_types(args, [&]<class T, class State, bool kTied>() {
+    return launch_lanes<T, State, kTied>(a, stream_of(launch));
   });
 }
 

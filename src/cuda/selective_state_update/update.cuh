@@ -77,7 +77,20 @@ struct UpdateArgs {
   __device__ float rate(float a) const { return (A_is_log ? -expf(a) : a) * kLog2E; }
 };
 
-// Takes what the fast row cannot read in vectors.
+// Host: f.template operator()<T, State, kTied>() with the type of x, that of the states, which is
+// the same or float, and whether A is one number a head.
+template <class F>
+Status with_types(const SelectiveStateUpdate::Args& args, F&& f) {
+  const bool tied = SelectiveStateUpdate::describe(args).tied;
+  return with_element(args.x.dtype, [&]<class T>() -> Status {
+    if (args.state.dtype == DType::kF32)
+      return tied ? f.template operator()<T, float, true>()
+                  : f.template operator()<T, float, false>();
+    return tied ? f.template operator()<T, T, true>() : f.template operator()<T, T, false>();
+  });
+}
+
+// Takes what the fast rows cannot read in vectors.
 extern const Kernel<SelectiveStateUpdate> any_view;
 
 // Sums of kRows values over the kLanes lanes of a group; lanes r * kLanes / kRows and those after

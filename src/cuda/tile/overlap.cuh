@@ -30,8 +30,8 @@ __device__ __forceinline__ void let_next_kernel_start() {
 
 // Launches a kernel that waits for those before it.
 template <class... Parameters, class... Arguments>
-void start_overlapped(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
-                      size_t shared_bytes, cudaStream_t stream, Arguments&&... arguments) {
+void start_overlapped(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, size_t shared_bytes,
+                      cudaStream_t stream, Arguments&&... arguments) {
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
