@@ -51,6 +51,7 @@ class CudaChoice : public testing::Test {
   }
 };
 
+constexpr char kFew[] = "selective_scan/cuda.sm80.few_tokens";
 constexpr char kLanes[] = "selective_scan/cuda.sm80.lanes_over_state";
 constexpr char kSplit[] = "selective_scan/cuda.sm80.split_sequence";
 constexpr char kOneToken[] = "selective_state_update/cuda.sm80.one_token";
@@ -60,6 +61,31 @@ constexpr char kAnyView[] = "selective_state_update/cuda.sm80.any_view";
 TEST_F(CudaChoice, ManyChannelsAreNotSplit) {
   EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), device(132)).chosen, kLanes);
   EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 5120), device(132)).chosen, kLanes);
+}
+
+TEST_F(CudaChoice, UpToFourTokensHaveARowOfTheirOwn) {
+  for (const int64_t tokens : {1, 4})
+    for (const int64_t batch : {1, 2048}) {
+      SelectiveScan::Problem problem = scan(batch, tokens, 64);
+      EXPECT_EQ(explain<SelectiveScan>(problem, device(132)).chosen, kFew);
+      problem.precision = Precision::kStrict, problem.layout = Layout::kStrided;
+      EXPECT_EQ(explain<SelectiveScan>(problem, device(132)).chosen, kFew);
+    }
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 5, 64), device(132)).chosen, kLanes);
+}
+
+TEST_F(CudaChoice, FewTokensDeclineWithTheirReason) {
+  const auto with = [](auto&& change) {
+    SelectiveScan::Problem problem = scan(3, 4, 64);
+    change(problem);
+    return declined<SelectiveScan>(problem, kFew);
+  };
+  EXPECT_EQ(with([](auto&) {}), "");
+  EXPECT_EQ(with([](auto& p) { p.seqlen = 0; }), why::kShort);
+  EXPECT_EQ(with([](auto& p) { p.seqlen = 5; }), why::kLong);
+  EXPECT_EQ(with([](auto& p) { p.dstate = 8; }), why::kDstate);
+  EXPECT_EQ(with([](auto& p) { p.packed = true; }), why::kPacked);
+  EXPECT_EQ(with([](auto& p) { p.ncheckpoints = 1; }), why::kCheckpoints);
 }
 
 TEST_F(CudaChoice, FewChannelsOfALongSequenceAreSplit) {

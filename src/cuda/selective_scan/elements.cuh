@@ -13,8 +13,9 @@ namespace hiss::cuda::selective_scan {
 
 // What one thread does with the elements of u, dt, z and y: it copies its chunks of a tile to
 // shared memory, makes delta and delta * u of them before the scan, and y after it. It reads no
-// chunk but its own, so a copy needs no barrier. `left`: tokens of the tile that exist.
-template <class T, class S, Access kAccess, bool kWhole, bool kOutput>
+// chunk but its own, so a copy needs no barrier. `left`: tokens of the tile that exist. kParts: the
+// two lanes of a channel have left their parts of a sum beside each other.
+template <class T, class S, Access kAccess, bool kWhole, bool kOutput, bool kParts = false>
 class Elements {
  public:
   static constexpr bool kAlongTime = along_time(kAccess);
@@ -110,14 +111,20 @@ class Elements {
       float v[kWidth];
       if constexpr (kAlongTime) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * S::kStepRow];
+        for (int e = 0; e < kWidth; ++e) {
+          v[e] = sums[e * S::kStepRow];
+          if (kParts) v[e] += sums[e * S::kStepRow + 1];
+        }
       } else if constexpr (kWidth > 1) {
         float both[2 * kWidth];
         read(sums, both);
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) v[e] = both[S::step_at(e)];
+        for (int e = 0; e < kWidth; ++e) {
+          v[e] = both[S::step_at(e)];
+          if (kParts) v[e] += both[S::step_at(e) + 1];
+        }
       } else {
-        v[0] = *sums;
+        v[0] = kParts ? sums[0] + sums[1] : sums[0];
       }
       if (p_.D != nullptr) {
         float u[kWidth], D[kConstants];

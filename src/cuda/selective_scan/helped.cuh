@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/launch.h"
+#include "cuda/selective_scan/ahead.cuh"
 #include "cuda/selective_scan/scan.cuh"
 
 // The Mamba-1 scan of few channels: one warp of a block does nothing but take states on, two others
@@ -36,8 +37,13 @@ struct HelperShape : S {
   }
 };
 
+template <class V>
+using HelperElements =
+    Elements<typename V::T, HelperShape<typename V::S>, V::kAccess, true, true, true>;
+
 // Tile k is scanned in turn k. Its helper, k % 2, prepares tile k + 2 meanwhile, and makes y of
-// tile k and asks for tile k + 2 kStages in the turn after.
+// tile k and asks for tile k + 2 kStages in the turn after. Of tile k + 1, which is ready, the
+// scanning warp reads the first two tokens in turn k.
 template <class V>
 __global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
     scan_helped(const __grid_constant__ ScanArgs p) {
@@ -67,29 +73,30 @@ __global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
     states.load_rates(p, place, 0);
     if (p.initial.data != nullptr) states.load(p, place, 0, p.initial, place.s * p.initial.row);
     const int step_at = kept(4 * S::step_at(states.channel));
-    const int in_group = lane % S::kLanes;
-    const int sum_at = kept(4 * (in_group / S::kChannels * S::kStepRow +
-                                 S::step_at(states.channel + in_group % S::kChannels)));
-    float delta_sum[S::kChannels] = {};
+    const int part_at = kept(step_at + 4 * (lane % S::kLanes));
+    const auto half = [](int tile) { return tile % H::kTiles * S::kStepBytes; };
+    const auto rates_of = [&](int tile, int stage) {
+      const int at = sizeof(T) == 4 ? H::rate_stages_at(true, 4) + (tile % 2 * kStages + stage) *
+                                                                       S::kTokens * S::kRateRow * 4
+                                    : H::rates_at(true) + tile % H::kTiles * H::kRateBytes;
+      return at + 4 * states.state;
+    };
     turn_ends();
     int stage = 0;
+    Ahead<S> scan(states, step_at, rates_of(0, 0));
 #pragma unroll 1
     for (int k = 0; k < tiles; ++k) {
-      const int half = (k % H::kTiles) * S::kStepBytes;
-      const int rate_at = sizeof(T) == 4
-                              ? H::rate_stages_at(true, 4) +
-                                    ((k % 2) * kStages + stage) * S::kTokens * S::kRateRow * 4
-                              : H::rates_at(true) + (k % H::kTiles) * H::kRateBytes;
-      scan_tile<V>(p, 0, step_at + half, rate_at + 4 * states.state, sum_at + half, states,
-                   delta_sum);
+      const int rate_at = rates_of(k, stage);
       if (k % 2 == 1) stage = stage + 1 == kStages ? 0 : stage + 1;
+      scan.take_tile(step_at + half(k), rate_at, part_at + half(k), step_at + half(k + 1),
+                     rates_of(k + 1, stage));
       turn_ends();
     }
     if (p.final.data != nullptr) states.store(p, place, 0, p.final, place.s * p.final.row);
     return;
   }
   const int helper = warp - 1;
-  Elements<T, H, V::kAccess, true, true> elements(p, place, lane, helper);
+  HelperElements<V> elements(p, place, lane, helper);
   Rates<T, H, true, V::kAccess == Access::kAlongChannels> rates(p, place, lane, helper);
   const auto send = [&](int stage, int tile) {
     elements.send(helper * kStages + stage, left_from(tile));
@@ -130,7 +137,7 @@ Status launch_helped(std::string_view name, ScanArgs args, cudaStream_t stream) 
   if (args.dim == 0 || args.sequences.nseq == 0) return {};
   args.blocks_of_group = ceil_div(args.group_dim, S::kBlockChannels);
   const int64_t blocks = args.sequences.nseq * args.blocks_of_group * (args.dim / args.group_dim);
-  Elements<typename V::T, H, V::kAccess, true, true>::prepare(args);
+  HelperElements<V>::prepare(args);
   Rates<typename V::T, H, true, V::kAccess == Access::kAlongChannels>::prepare(args);
   for (auto* v : {&args.u, &args.dt, &args.z, &args.B, &args.C}) v->tile *= 2;
   args.y.tile *= 2;

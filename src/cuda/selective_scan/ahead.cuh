@@ -1,0 +1,74 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include "cuda/selective_scan/shape.cuh"
+#include "cuda/selective_scan/states.cuh"
+#include "cuda/selective_scan/step.cuh"
+
+namespace hiss::cuda::selective_scan {
+
+// The recurrence of a warp that is alone on its scheduler, two lanes a channel. Nobody else fills
+// the clocks that it waits, so it reads and makes what the next token needs while it takes this
+// one, from one tile to the next, and leaves the exchange of sums to others: the parts of the two
+// lanes go to where delta and delta * u of the token were.
+template <class S>
+class Ahead {
+ public:
+  static_assert(S::kLanes == 2 && S::kChannels == 1);
+
+  // Before the first token: places of delta of its channel, and of B of its states.
+  __device__ Ahead(ThreadStates<S>& states, int step_at, int rate_at) : states_(states) {
+    read_next(step_at, rate_at), read_c(rate_at);
+#pragma unroll
+    for (int n = 0; n < kStates; ++n) make_next(n);
+    read_next(step_at + kStep, rate_at + kRate);
+  }
+
+  // The tokens of a tile. That after it lies at next_step and next_rate.
+  __device__ void take_tile(int step_at, int rate_at, int part_at, int next_step, int next_rate) {
+    const auto step_of = [&](int t) {
+      return t < kTokens ? step_at + t * kStep : next_step + (t - kTokens) * kStep;
+    };
+    const auto rate_of = [&](int t) {
+      return t < kTokens ? rate_at + t * kRate : next_rate + (t - kTokens) * kRate;
+    };
+#pragma unroll
+    for (int t = 0; t < kTokens; ++t) {
+      const float part = take_token();
+      read_c(rate_of(t + 1)), read_next(step_of(t + 2), rate_of(t + 2));
+      *shared_at<float>(part_at + t * kStep) = part;
+    }
+  }
+
+ private:
+  static constexpr int kStates = S::kStates, kTokens = S::kTokens;
+  static constexpr int kStep = 4 * S::kStepRow, kRate = 4 * S::kRateRow;
+
+  __device__ void read_next(int step_at, int rate_at) {
+    read(shared_at<float>(step_at), step_), read(shared_at<float>(rate_at), B_);
+  }
+  __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + kPassStates, C_); }
+  __device__ void make_next(int n) {
+    decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
+    drive_[n] = step_[1] * B_[n];
+  }
+  __device__ float take_token() {
+    float part = 0;
+#pragma unroll
+    for (int n = 0; n < kStates; ++n) {
+      float& h = states_.h[0][n];
+      h = __fmaf_rn(decay_[n], h, drive_[n]);
+      make_next(n);
+      part = n == 0 ? C_[0] * h : __fmaf_rn(C_[n], h, part);
+    }
+    return part;
+  }
+
+  ThreadStates<S>& states_;
+  float decay_[kStates], drive_[kStates], C_[kStates];  // of the token at hand
+  float step_[2], B_[kStates];                          // of the next: delta and delta * u, B
+};
+
+}  // namespace hiss::cuda::selective_scan
