@@ -6,8 +6,8 @@ kernel on each work against its bar and against every peer, as tables in Markdow
   report.py bench/results/gpu-DATE.json [--into docs/performance.md]
 
 With --into they take the place of what the document has between its lines
-"<!-- NAME: begin -->" and "<!-- NAME: end -->" for the names gpu-run, gpu-bars, gpu-peers, gpu-sweep
-and gpu-losses.
+"<!-- NAME: begin -->" and "<!-- NAME: end -->" for the names gpu-run, gpu-bars, gpu-peers,
+gpu-sweep and gpu-losses.
 """
 import argparse
 import json

@@ -37,9 +37,11 @@ TOOLS = ("memcheck", "racecheck")
 KNOWN = [
     # The functions that read what write_scalars wrote, behind the wait for its stage.
     Known(
-        "racecheck", r"ssd::(store_weights|store_all_weights|weigh_rows|weigh_rows_after|decay_rows)\b",
-        "ssd::write_scalars",
-        "ordered by an mbarrier between producer and consumer, which racecheck does not follow"),
+        "racecheck",
+        r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+)\b",
+        r"ssd::write_scalars\b",
+        "each warp that writes arrives at the stage's mbarrier behind a __syncwarp and each reader "
+        "waits for it, which racecheck does not follow"),
 ]
 
 

@@ -96,6 +96,10 @@ Status want_cu_seqlens(const ConstTensorView& cu_seqlens, int64_t batch, int64_t
     return InvalidArgument("batch: got " + std::to_string(batch) + ", want 1 with cu_seqlens");
   const int64_t entries = cu_seqlens.shape[0];
   if (entries < 1) return wrong("cu_seqlens", to_string(cu_seqlens), "at least one entry");
+  // Kernels look up the sequence of every token.
+  if (entries == 1 && seqlen > 0)
+    return wrong("cu_seqlens", to_string(cu_seqlens),
+                 "at least two entries for seqlen=" + std::to_string(seqlen));
   if (device != Device::kCpu) return {};
   if (const int64_t first = index_at(cu_seqlens, 0); first != 0)
     return bad_entry("cu_seqlens", 0, first, "0");

@@ -82,6 +82,16 @@ bool in_blocks_of_16(const ConstTensorView& view, bool side_by_side) {
   return true;
 }
 
+// What roundings of a 16-bit state add, in units of its roundoff. In the strict class after every
+// token, as the reference does; else after every 64 and at checkpoints at worst. What was lost is
+// remembered as long as the state: a random walk, and where a mean builds up without decay,
+// increments below the state's last digit are lost altogether.
+double state_units(const SsdChunkScan::Problem& p) {
+  if (p.precision == Precision::kStrict) return 1.0 + 2.0 * walk(p.seqlen);
+  const int64_t roundings = (p.seqlen + 63) / 64 + p.ncheckpoints;
+  return 1.0 + 2.0 * walk(roundings) + static_cast<double>(roundings) / 16;
+}
+
 }  // namespace
 
 Status SsdChunkScan::check(const Args& a) {
@@ -126,16 +136,11 @@ SsdChunkScan::Problem SsdChunkScan::describe(const Args& a) {
   };
 }
 
-// As for selective_scan. A 16-bit state is rounded after every token in the strict class, else
-// after every 64 and at checkpoints at worst, and what was lost is remembered as long as the state.
+// As for selective_scan.
 ErrorBound SsdChunkScan::error_bound(const Problem& p) {
   double units = 16.0 + walk(p.dstate) + walk(p.seqlen);
-  if (p.state_dtype != DType::kF32) {
-    const int64_t roundings =
-        p.precision == Precision::kStrict ? p.seqlen : (p.seqlen + 63) / 64 + p.ncheckpoints;
-    units +=
-        (1.0 + 2.0 * walk(roundings)) * unit_roundoff(p.state_dtype) / unit_roundoff(DType::kF32);
-  }
+  if (p.state_dtype != DType::kF32)
+    units += state_units(p) * unit_roundoff(p.state_dtype) / unit_roundoff(DType::kF32);
   return promise(units, p.dtype, p.precision);
 }
 

@@ -32,7 +32,7 @@ png        src/audio apps tests
 nlohmann   src/io src/models apps tests bench
 CLI        apps bench
 fmt        src apps tests bench
-cuda       src/cuda plugins bench
+cuda       src/cuda plugins bench tests/cuda
 ggml       bench apps tests
 gtest      tests
 gmock      tests

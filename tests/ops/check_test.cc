@@ -128,6 +128,15 @@ TEST(Check, RefusesBadSequenceStarts) {
   refused(1, -3, "cu_seqlens[1]: got -3");
   refused(5, 38, "cu_seqlens[5]: got 38, want seqlen=37");
   refused(5, 36, "cu_seqlens[5]: got 36, want seqlen=37");
+  for (const Device device : {Device::kCpu, Device::kCuda})
+    expect_refusal(broken<CausalConv1d>(
+                       [&](auto& a) {
+                         a.device = device;
+                         a.cu_seqlens.shape[0] = 1;
+                         a.initial_state = {}, a.final_state = {};
+                       },
+                       "packed"),
+                   "want at least two entries for seqlen=37");
   expect_refusal(broken<SelectiveScan>([](auto& a) {
                    static const int32_t starts[] = {0, 37};
                    a.cu_seqlens = ConstTensorView(starts, DType::kI32, {2});

@@ -71,6 +71,8 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     const std::string name = to_string(dtype);
     list.with(name, [&](Spec& c) { c.dtype = dtype; });
+    list.with(name + "_larger_than_caches",
+              [&](Spec& c) { c.dtype = dtype, c.seqlen = 2051, c.dim = 1024; });
     list.with(name + "_odd", [&](Spec& c) { c.dtype = dtype, c.dim = 17, c.seqlen = 19; });
     list.with(name + "_reverse",
               [&](Spec& c) { c.dtype = dtype, c.direction = Direction::kReverse; });

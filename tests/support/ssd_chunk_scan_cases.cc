@@ -186,6 +186,22 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list, const std::string& prefix,
   with("checkpoints_long", [](Spec& c) { c.seqlen = 600, c.checkpoints = {100, 383, 384, 500}; });
   with("nan", [](Spec& c) { c.special = NAN; });
   with("nan_headdim_80", [](Spec& c) { c.special = NAN, c.headdim = 80, c.seqlen = 300; });
+  // Long enough that a processor's share of the chunks begins within a sequence.
+  const auto with_long = [&](const std::string& name, auto&& change) {
+    with("long_" + name, [&](Spec& c) {
+      c.seqlen = 1000, c.dstate = 128, c.batch = 2;
+      change(c);
+    });
+  };
+  with_long("base", [](Spec&) {});
+  with_long("f16", [](Spec& c) { c.dtype = DType::kF16; });
+  with_long("headdim_80", [](Spec& c) { c.headdim = 80, c.nheads = 8, c.ngroups = 2; });
+  with_long("dstate_256", [](Spec& c) { c.dstate = 256; });
+  with_long("f16_dstate_256", [](Spec& c) { c.dtype = DType::kF16, c.dstate = 256; });
+  with_long("checkpoints", [](Spec& c) { c.checkpoints = {100, 511, 512, 513, 999}; });
+  with_long("y_is_x", [](Spec& c) { c.y = Spec::kIsX; });
+  with_long("final_is_initial", [](Spec& c) { c.final_is_initial = true; });
+  with_long("nan", [](Spec& c) { c.special = NAN; });
 }
 
 // What is rounded on its way through long sequences, and states of 256.

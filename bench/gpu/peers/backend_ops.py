@@ -34,6 +34,7 @@ def work_of(operator, v):
       return dict(sizes, operator="selective_scan", seqlen=v["n_seq_tokens"], dim=v["n_head"])
     return dict(sizes,
                 operator="ssd_chunk_scan",
+                state_dtype="F32",
                 seqlen=v["n_seq_tokens"],
                 nheads=v["n_head"],
                 headdim=v["head_dim"])

@@ -153,18 +153,6 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
   return {};
 }
 
-// Steps of a tile: as many as let all blocks run at once or, where that is more than kMost, kMany.
-template <class F>
-int64_t steps_of_tile(int64_t all_steps, int64_t rows, int64_t groups, int tiles_of_block) {
-  constexpr int64_t kMost = 8, kMany = 2;
-  const int64_t resident = this_machine().num_sms * F::kBlocks;
-  const auto even = [&](int64_t steps) { return ceil_div(all_steps, ceil_div(all_steps, steps)); };
-  for (int64_t steps = 1; steps <= kMost; ++steps)
-    if (ceil_div(rows * ceil_div(all_steps, steps), tiles_of_block) * groups <= resident)
-      return even(steps);
-  return even(kMany);
-}
-
 template <class F, int kWidth>
 Status launch_conv(const Conv& conv, int lane_bits, cudaStream_t stream) {
   // A row without tokens still has a state to hand on.
@@ -172,10 +160,7 @@ Status launch_conv(const Conv& conv, int lane_bits, cudaStream_t stream) {
   const int64_t vectors = conv.dim / F::kVector;
   while (lane_bits > kLeastLaneBits && int64_t{1} << (lane_bits - 1) >= vectors) --lane_bits;
   const int64_t groups = ceil_div(vectors, int64_t{1} << lane_bits);
-  const int64_t steps =
-      F::kWalks && conv.sequences.in_rows()
-          ? steps_of_tile<F>(all_steps, conv.batch, groups, F::kThreads >> lane_bits)
-          : 1;
+  const int64_t steps = F::kWalks && conv.sequences.in_rows() ? std::min<int64_t>(all_steps, 2) : 1;
   const int64_t tiles = ceil_div(all_steps, steps);
   const int64_t blocks = ceil_div(conv.batch * tiles, F::kThreads >> lane_bits) * groups;
   if (blocks == 0) return {};
@@ -208,22 +193,27 @@ Status launch_width(const Conv& conv, int lane_bits, cudaStream_t stream) {
   }
 }
 
+// Measured: 16-bit types want more bytes a thread where there are enough of them.
 template <class T>
 Status launch_best(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
+  constexpr int kLaneBits = 5;
   const auto fits = [&](int vector) {
     const auto bytes = vector * static_cast<int64_t>(sizeof(T));
     return conv.dim % vector == 0 && aligned_rows(args.x, 2, bytes) &&
            aligned_rows(args.y, 2, bytes);
   };
-  const int64_t elements = conv.batch * conv.seqlen * conv.dim;
-  if constexpr (sizeof(T) == 2)
-    if (fits(4) && elements >= int64_t{3} << 20) {
-      if (elements >= int64_t{64} << 20)
-        return launch_width<Form<T, 4, 8, 128, 5, true>>(conv, 5, stream);
-      return launch_width<Form<T, 4, 8, 128, 6, false>>(conv, 5, stream);
-    }
-  return fits(2) ? launch_width<Form<T, 2, 8, 256, 4, false>>(conv, 5, stream)
-                 : launch_width<Form<T, 1, 8, 256, 4, false>>(conv, 5, stream);
+  if constexpr (sizeof(T) == 2) {
+    constexpr int64_t kMany = int64_t{5} << 19, kMost = int64_t{10} << 20;
+    const int64_t elements = conv.batch * conv.seqlen * conv.dim;
+    if (fits(4) && !conv.sequences.in_rows())
+      return launch_width<Form<T, 4, 8, 128, 6, false>>(conv, kLaneBits, stream);
+    if (fits(4) && elements >= kMost)
+      return launch_width<Form<T, 4, 8, 128, 5, true>>(conv, kLaneBits, stream);
+    if (fits(2) && elements >= kMany)
+      return launch_width<Form<T, 2, 8, 256, 4, true>>(conv, kLaneBits, stream);
+  }
+  return fits(2) ? launch_width<Form<T, 2, 8, 256, 4, false>>(conv, kLaneBits, stream)
+                 : launch_width<Form<T, 1, 8, 256, 4, false>>(conv, kLaneBits, stream);
 }
 
 // A batch of short rows that follow one another is cut like one row.

@@ -14,7 +14,8 @@ namespace hiss::cuda::ssd {
 template <int kN, int kHeads, bool kZ, bool kOutputs>
 struct Bf16StateShared : Shared<kN, kHeads, kZ, false> {
   using Base = Shared<kN, kHeads, kZ, false>;
-  static constexpr bool kWeigher = true;
+  static constexpr bool kParts = true;
+  static constexpr int kTogether = 2;
   static constexpr int kThreads = 512;
   static constexpr int kCopyRegisters = kN > 128 ? 40 : 80, kWeighRegisters = kN > 128 ? 88 : 112;
   static constexpr int kRowRegisters = kN > 128 ? 192 : 160;
@@ -34,7 +35,9 @@ struct Bf16StateShared : Shared<kN, kHeads, kZ, false> {
 
 // Of the pass that only makes states, in float32.
 template <int kN, int kHeads, bool kZ>
-struct Bf16StateShared<kN, kHeads, kZ, false> : Shared<kN, kHeads, kZ, false> {};
+struct Bf16StateShared<kN, kHeads, kZ, false> : Shared<kN, kHeads, kZ, false> {
+  static constexpr bool kParts = true;
+};
 
 // Row of the pair `i` of an operand, beside the thread's first, and its column.
 __device__ __forceinline__ int row_of(int i) { return i % 2 * 8; }

@@ -44,6 +44,15 @@ __global__ __launch_bounds__(Bf16StateShared<kN, kHeads, kZ, true>::kThreads,
   });
 }
 
+// Blocks of the pass that makes y, and of the one before it.
+inline int64_t output_blocks(const HopperScan& scan) {
+  return scan.part == 0 ? scan.units * scan.segments
+                        : (scan.units * chunks_of(scan) + scan.part - 1) / scan.part;
+}
+inline int64_t state_blocks(const HopperScan& scan) {
+  return scan.part == 0 ? scan.units * (scan.segments - 1) : output_blocks(scan) - 1;
+}
+
 template <class T, int kN, int kHeads, bool kZ>
 cudaError_t launch_bf16_instance(const Bf16StateScan& scan, cudaStream_t stream) {
   using States = Bf16StateShared<kN, kHeads, false, false>;

@@ -37,20 +37,22 @@ template <int kN, int kHeads, bool kZ, bool kOutputs>
 struct Shared {
   static constexpr int kPanels = kN / 64, kSlots = kHeads;
   static constexpr bool kMixed = kHeads > 2;
-  // A third warpgroup makes the weights, where its registers can be spared.
-  static constexpr bool kWeigher = kOutputs && kN <= 128;
-  static constexpr int kThreads = kWeigher ? 512 : 384;
+  static constexpr bool kLong = kN > 128;          // the state takes most of the registers
+  static constexpr int kTogether = kLong ? 1 : 2;  // heads whose weights are made side by side
+  static constexpr bool kParts = false;            // work is cut into parts, not into ranges
+  // A third warpgroup makes the weights.
+  static constexpr int kThreads = kOutputs ? 512 : 384;
   // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
-  static constexpr int kCopyRegisters = kWeigher ? 56 : kOutputs ? 40 : 88;
-  static constexpr int kWeighRegisters = 104;
-  static constexpr int kRowRegisters = kWeigher ? 176 : kOutputs ? 232 : 208;
+  static constexpr int kCopyRegisters = !kOutputs ? 88 : kLong ? 32 : kMixed ? 72 : 56;
+  static constexpr int kWeighRegisters = kLong ? 64 : kMixed ? 88 : 104;
+  static constexpr int kRowRegisters = !kOutputs ? 208 : kLong ? 208 : 176;
   // x and z, then y: a ring of its own, held until y is on its way.
   static constexpr int kGate = 2 * kTile, kRowStage = kGate + (kZ ? 2 * kTile : 0);
   // B, C and the scalars: held until the state is up to date.
   static constexpr int kC = kPanels * kTile, kScalars = (kOutputs ? 2 : 1) * kC;
   static constexpr int kScalarBytes = kSlots * sizeof(Scalars);
   static constexpr int kStage = kScalars + (kScalarBytes + 1023) / 1024 * 1024;
-  static constexpr int kWeightStages = !kOutputs ? 0 : kWeigher && kHeads < 4 ? 2 : 1;
+  static constexpr int kWeightStages = !kOutputs ? 0 : kHeads < 4 && !(kLong && kZ) ? 2 : 1;
   static constexpr int kWeightStage = kSlots * kTile, kWeights = kWeightStages * kWeightStage;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + kRowStage);
@@ -66,6 +68,7 @@ struct Shared {
 // Which rows are worked on, and which tokens.
 struct Place {
   int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
+  int64_t walk_from;                  // tokens from here to begin are walked ahead
   int64_t unit;                       // sequence and rows
   int block, group, rank;             // rank of the segment
   bool last;                          // segment of the sequence
@@ -100,11 +103,21 @@ __device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) 
   const int64_t first = span.begin + p.rank * each * kChunk, last = first + each * kChunk;
   p.begin = first < span.end ? first : span.end;
   p.end = last < span.end ? last : span.end;
+  p.walk_from = p.begin;
   return p;
 }
 
-__host__ __device__ inline int64_t chunks_of(const HopperScan& k) {
-  return (k.sequences.seqlen + kChunk - 1) / kChunk;
+// The tokens of unit `unit` that a range of chunks over all units has.
+__device__ inline Place place_in_range(const HopperScan& k, int64_t unit, int64_t begin,
+                                       int64_t end) {
+  Place p = place_of_unit(k, unit);
+  const int64_t chunks = chunks_of(k), at = unit * chunks;
+  p.rank = begin > at;
+  p.last = end >= at + chunks;
+  p.walk_from = 0;
+  p.begin = p.rank > 0 ? (begin - at) * kChunk : 0;
+  p.end = p.last ? k.sequences.seqlen : (end - at) * kChunk;
+  return p;
 }
 
 // Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
@@ -118,34 +131,40 @@ __device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t
   p.last = last == at + chunks;
   p.begin = (first - at) * kChunk;
   p.end = p.last ? k.sequences.seqlen : (last - at) * kChunk;
+  p.walk_from = p.begin;
   return p;
 }
 
-// The block's segment `i` in a pass, if there is one: in the second pass those of the block's part,
-// in the first the last of them, if its unit goes on in the next part.
-template <bool kOutputs>
+// The block's segment `i` in a pass, if there is one. Of parts: in the second pass those of the
+// block's part, in the first the last of them, if its unit goes on in the next part.
+template <bool kParts, bool kOutputs>
 __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
-  if (k.part == 0) {
+  const int64_t chunks = chunks_of(k);
+  if (kParts ? k.part == 0 : !kOutputs || k.ranges.count == 0) {
     if (i > 0) return false;
     p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
     return true;
   }
-  const int64_t chunks = chunks_of(k);
-  if constexpr (kOutputs) {
+  if constexpr (!kParts) {
+    const int64_t begin = k.ranges.begin[block], end = k.ranges.begin[block + 1];
+    const int64_t unit = begin / chunks + i;
+    if (unit * chunks >= end) return false;
+    p = place_in_range(k, unit, begin, end);
+  } else if constexpr (kOutputs) {
     const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
     const int64_t unit = begin / chunks + i;
     if (unit * chunks >= end) return false;
     p = place_in_part(k, unit, block);
-    return true;
+  } else {
+    const int64_t next = (block + 1) * k.part;
+    if (i > 0 || next % chunks == 0) return false;
+    p = place_in_part(k, next / chunks, block);
   }
-  const int64_t next = (block + 1) * k.part;
-  if (i > 0 || next % chunks == 0) return false;
-  p = place_in_part(k, next / chunks, block);
   return true;
 }
 
 // f(Place) for each of them.
-template <bool kOutputs, class F>
+template <class S, bool kOutputs, class F>
 __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
 #pragma unroll 1
   for (int i = 0;; ++i) {
@@ -153,7 +172,7 @@ __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
     uint32_t block = blockIdx.x;
     asm volatile("" : "+r"(block), "+r"(i));
     Place p;
-    if (!find_segment<kOutputs>(k, block, i, p)) break;
+    if (!find_segment<S::kParts, kOutputs>(k, block, i, p)) break;
     f(p);
   }
 }
@@ -165,8 +184,8 @@ struct Cutter {
   int length = 0;
   bool at_checkpoint = false;
 
-  __device__ Cutter(const HopperScan& k, const Place& p) : t(p.begin), end(p.end) {
-    while (checkpoint < k.ncheckpoints && token(k) < t) ++checkpoint;
+  __device__ Cutter(const HopperScan& k, const Place& p) : t(p.walk_from), end(p.end) {
+    while (checkpoint < k.ncheckpoints && token(k) < p.begin) ++checkpoint;
     measure(k);
   }
   __device__ int64_t token(const HopperScan& k) const {
@@ -177,6 +196,18 @@ struct Cutter {
     t += length;
     if (at_checkpoint) ++checkpoint;
     measure(k);
+  }
+  // n chunks further, or to the end; returns how many.
+  __device__ int skip(const HopperScan& k, int n) {
+    int i = 0;
+    if (checkpoint >= k.ncheckpoints) {
+      i = static_cast<int>(min(static_cast<int64_t>(n), (end - t + kChunk - 1) / kChunk));
+      t += i * kChunk;
+      measure(k);
+    } else {
+      for (; i < n && !done(); ++i) next(k);
+    }
+    return i;
   }
   __device__ void measure(const HopperScan& k) {
     length = end - t < kChunk ? static_cast<int>(end - t) : kChunk;
@@ -201,9 +232,12 @@ struct Cutter<false> {
         begin(p.begin),
         length(static_cast<int>(p.end - t)) {}
   __device__ bool done() const { return t < begin; }
-  __device__ void next(const HopperScan&) {
-    t -= kChunk;
-    length = kChunk;
+  __device__ void next(const HopperScan& k) { skip(k, 1); }
+  __device__ int skip(const HopperScan&, int n) {
+    const int i = static_cast<int>(min(static_cast<int64_t>(n), (t - begin) / kChunk + 1));
+    t -= i * kChunk;
+    if (i > 0) length = kChunk;
+    return i;
   }
 };
 
@@ -214,6 +248,9 @@ struct Ring {
   uint32_t phase = 0;
   __device__ void advance() {
     if (++at == kStages) at = 0, phase ^= 1;
+  }
+  __device__ void advance(int n) {
+    for (at += n; at >= kStages; at -= kStages) phase ^= 1;
   }
 };
 

@@ -8,15 +8,12 @@
 
 #include <cstdint>
 
+#include "cuda/ssd_chunk_scan/hopper_cut.h"
 #include "cuda/tile/sequences.cuh"
 #include "hiss/ops/ssd_chunk_scan.h"
 
 // What host and device say to each other.
 namespace hiss::cuda::ssd {
-
-constexpr int kChunk = 64;       // tokens worked on at once
-constexpr int kBlockRows = 128;  // rows (channels of heads) of a group that a block owns
-constexpr int kMaxSegments = 32;
 
 // The kernel's argument: tensors as maps for bulk copies, and the rest as pointers and strides.
 struct HopperScan {
@@ -38,10 +35,18 @@ struct HopperScan {
   int nheads, headdim, dstate, ngroups;
   int segments;   // of a unit, at most
   int64_t units;  // blocks' rows of each sequence
-  int64_t part;   // chunks of a block, over all units; 0: each unit is cut into equal segments
+  // Where units are not cut into equal segments, one of these: ranges, and blocks that begin within
+  // a unit walk the tokens before, for their state; or parts of so many chunks over all units, and
+  // states are handed on.
+  Ranges ranges;
+  int64_t part;
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };
+
+constexpr int64_t chunks_of(const HopperScan& scan) {
+  return (scan.sequences.seqlen + kChunk - 1) / kChunk;
+}
 
 // Floats that one warpgroup hands to later segments: a state of 64 rows and its decay.
 constexpr int64_t exchange_floats(int64_t padded_dstate) { return (64 * padded_dstate) + 512; }

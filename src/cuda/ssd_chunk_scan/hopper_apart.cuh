@@ -17,23 +17,56 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
   l.row = 16 * l.warp + l.lane / 4, l.column = 2 * (l.lane % 4);
   auto& ring = progress.ring;
   auto& to = progress.weights;
-  for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance(), to.advance()) {
+  for (Cutter<true> cut(k, p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at;
-    float cb[32];
     stages.full[at].wait(ring.stage.phase);
+    if (cut.t < p.begin) {
+      if (l.lane == 0) stages.empty[at].arrive();
+      continue;
+    }
+    float cb[32];
     convert_tiles<T, S>(stages.memory + at * S::kStage, 2 * S::kPanels, 384, 128);
-    multiply_cb<S>(cb, stages.base + at * S::kStage, 0);
+    multiply_cb<S>(cb, stages.base + at * S::kStage);
     wgmma_wait<0>();
     pin(cb);
     stages.weights_empty[to.at].wait(to.phase ^ 1);
-    store_all_weights(cb, weights + to.at * S::kWeightStage, l, &stages.scalars(at, 0), p.slots, 0);
+    store_all_weights<S::kTogether>(cb, weights + to.at * S::kWeightStage, l,
+                                    &stages.scalars(at, 0), p.slots);
     fence_async_proxy();
     __syncwarp();
     if (l.lane == 0) {
       stages.weights_full[to.at].arrive();
       stages.empty[at].arrive();
     }
+    to.advance();
   }
+}
+
+// A chunk before the block's range, for the state.
+template <class T, class S, int n>
+__device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n],
+                                           const Rings<S>& ring, int& previous_row) {
+  const int at = ring.stage.at, row_at = ring.row.at;
+  const Scalars& own = w.stages.scalars(at, w.l.slot);
+  convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels, 128, 256);
+  uint32_t x[4][4], weighted[4][4];
+  load_rows<T>(x, w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile, w.l);
+  weigh_rows(weighted, x, w.l, own);
+  const float decay[2] = {own.from_start[kChunk - 1], own.from_start[kChunk - 1]};
+  decay_state(state, decay);
+  add_to_state(state, weighted, w.stages.base + at * S::kStage);
+  wgmma_wait<0>();
+  pin(state);
+  pin(weighted);
+  if (w.l.lane == 0) {
+    w.stages.empty[at].arrive();
+    w.stages.row_empty[row_at].arrive();
+    if (previous_row >= 0) {
+      if (w.l.warp == 0) wait_stores_read();
+      w.stages.row_empty[previous_row].arrive();
+    }
+  }
+  previous_row = -1;
 }
 
 // The whole of a segment, from the state before it.
@@ -45,7 +78,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
   uint32_t skip[4] = {};
   if (skips) read_skip(w, skip);
   auto& [ring, from, previous_row] = progress;
-  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance(), from.advance()) {
+  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
@@ -53,14 +86,23 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
     char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
     w.stages.full[at].wait(ring.stage.phase);
+    if (cut.t < w.p.begin) {
+      walk_ahead<T>(w, state, ring, previous_row);
+      continue;
+    }
     if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
       w.stages.weights_full[from.at].wait(from.phase);
     if (length < kChunk) [[unlikely]]
       clear_rows<S>(w.stages.memory + at * S::kStage, tile_memory, length, w.warpgroup);
 
     float y[32];
-    uint32_t operand[4 * S::kPanels][4], x[4][4];
+    uint32_t operand[S::kLong ? 4 : 4 * S::kPanels][4], x[4][4];
     read_state<S>(y, operand, state, stage);
+    if constexpr (S::kLong) {  // or too many registers are in use
+      wgmma_wait<0>();
+      pin(y);
+      pin(operand);
+    }
     load_rows<T>(x, tile, l);
     const bool faults = any_fault(x);
     int2 first_fault = {kChunk, kChunk};
@@ -77,14 +119,24 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
       add_tokens_by_warp(y, x, weights + l.slot * kTile, l);
     else
       add_tokens<S>(y, x, weights + l.slot * kTile);
-    uint32_t weighted[4][4];
-    weigh_rows(weighted, x, l, own);
     const float end = own.from_start[kChunk - 1];
     const float decay[2] = {first_fault.x < kChunk ? NAN : end, first_fault.y < kChunk ? NAN : end};
-    update_state(state, decay, weighted, stage);
-    wgmma_wait<1>();
-    pin(y);
-    pin(x);
+    uint32_t weighted[4][4];
+    if constexpr (S::kLong) {
+      decay_state(state, decay);
+      wgmma_wait<0>();
+      pin(y);
+      pin(x);
+      weigh_rows(weighted, x, l, own);
+      add_to_state(state, weighted, stage);
+    } else {
+      weigh_rows(weighted, x, l, own);
+      decay_state(state, decay);
+      add_to_state(state, weighted, stage);
+      wgmma_wait<1>();
+      pin(y);
+      pin(x);
+    }
     if (l.lane == 0) {
       w.stages.weights_empty[from.at].arrive();
       if (previous_row >= 0) {
@@ -105,6 +157,7 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
     pin(state);
     pin(weighted);
     if (l.lane == 0) w.stages.empty[at].arrive();
+    from.advance();
     if (cut.at_checkpoint) [[unlikely]]
       store_checkpoint(w, cut.checkpoint, state);
   }

@@ -9,8 +9,8 @@
 // the state is the accumulator of 64 x kN, in registers from the first token to the last.
 namespace hiss::cuda::ssd {
 
-// Named barriers; 1 and 2 are the warpgroups'. Weights are read by warpgroup 0, and 1 (5).
-constexpr int kWeightsStored = 3, kWeightsRead = 4, kConverted = 6;
+// Named barriers; 1 and 2 are the warpgroups'.
+constexpr int kConverted = 3, kConvertedByBoth = 4;
 
 constexpr int kRowWarps = 8;  // that hold the state
 
@@ -67,7 +67,7 @@ __device__ __forceinline__ void convert_tiles(char* stage, int tiles, int first,
                as_factors<T>(piece.w)};
     }
     fence_async_proxy();
-    named_barrier(kConverted, threads);
+    named_barrier(threads == 128 ? kConverted : kConvertedByBoth, threads);
   }
 }
 
@@ -107,32 +107,34 @@ __device__ __forceinline__ void weigh_rows(uint32_t (&weighted)[4][4], const uin
       weighted[j][i] = times(x[j][i], scalars.to_end[8 * j + 4 * (i / 2) + l.column / 2]);
 }
 
-// state += weighted B
+// state += weighted B, in products of at most 128 states: the compiler gives a product that needs
+// more registers than a thread has at first none.
 template <int n>
 __device__ __forceinline__ void add_to_state(float (&state)[n], const uint32_t (&weighted)[4][4],
                                              uint32_t stage) {
-  const uint64_t b = rows_are_products(stage, kTile);
+  constexpr int kPart = n < 64 ? n : 64;
   wgmma_fence();
 #pragma unroll
-  for (int j = 0; j < 4; ++j) wgmma<Factor, true>(state, weighted[j], further(b, j * 2048), 1);
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int part = 0; part < n; part += kPart)
+      wgmma<Factor, true>(reinterpret_cast<float(&)[kPart]>(state[part]), weighted[j],
+                          further(rows_are_products(stage + part / 32 * kTile, kTile), j * 2048),
+                          1);
   wgmma_commit();
 }
 
-// state = state decay + weighted B, with a decay for row `row` and one for row `row + 8`.
+// A decay for row `row` and one for row `row + 8`.
 template <int n>
-__device__ __forceinline__ void update_state(float (&state)[n], const float (&decay)[2],
-                                             const uint32_t (&weighted)[4][4], uint32_t stage) {
+__device__ __forceinline__ void decay_state(float (&state)[n], const float (&decay)[2]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] *= decay[i / 2 % 2];
-  add_to_state(state, weighted, stage);
 }
 
-// cb = C B^T of a stage's chunk: all rows, and all columns or, of two warpgroups, every other
-// eight from `first` on.
-template <class S, int n>
-__device__ __forceinline__ void multiply_cb(float (&cb)[n], uint32_t stage, int first) {
-  const uint64_t c = rows_are_outer(stage + S::kC);
-  const uint64_t b = rows_are_outer(stage + 128 * first, n == 32 ? 1024 : 2048);
+// cb = C B^T of a stage's chunk.
+template <class S>
+__device__ __forceinline__ void multiply_cb(float (&cb)[32], uint32_t stage) {
+  const uint64_t c = rows_are_outer(stage + S::kC), b = rows_are_outer(stage);
   wgmma_fence();
 #pragma unroll
   for (int j = 0; j < 4 * S::kPanels; ++j) {
@@ -188,18 +190,16 @@ __device__ __forceinline__ uint32_t diagonal_pair(const float* cb, const float2&
 
 // The weights of tokens j <= i in token i, for `kCount` heads side by side. Blocks of 16 above the
 // diagonal are zero from the start; below it the exponential is a product of two that are at most
-// 1 when the state decays, by way of the row block's first token. cb has all columns or every
-// other eight from `first` on. All warps run the same instructions, however few blocks they store.
-template <int kCount, int n>
-__device__ __forceinline__ void store_weights(const float (&cb)[n], uint32_t weights, const Lane& l,
-                                              const Scalars* heads, int first) {
-  constexpr int kHalves = n / 16;  // of a block of 16 columns
-  float on_diagonal[4 * kHalves];
+// 1 when the state decays, by way of the row block's first token. All warps run the same
+// instructions, however few blocks they store.
+template <int kCount>
+__device__ __forceinline__ void store_weights(const float (&cb)[32], uint32_t weights,
+                                              const Lane& l, const Scalars* heads) {
+  float on_diagonal[8];
 #pragma unroll
-  for (int i = 0; i < 4 * kHalves; ++i) {
-    constexpr int kBlock = 4 * kHalves;
-    const float low = l.warp == 0 ? cb[i] : cb[kBlock + i];
-    const float high = l.warp == 2 ? cb[2 * kBlock + i] : cb[3 * kBlock + i];
+  for (int i = 0; i < 8; ++i) {
+    const float low = l.warp == 0 ? cb[i] : cb[8 + i];
+    const float high = l.warp == 2 ? cb[16 + i] : cb[24 + i];
     on_diagonal[i] = l.warp < 2 ? low : high;
   }
   const int row = 16 * l.warp + l.lane % 16;
@@ -209,65 +209,42 @@ __device__ __forceinline__ void store_weights(const float (&cb)[n], uint32_t wei
     const uint32_t tile = weights + h * kTile;
     const uint32_t f0 = scalars.within[l.row], f1 = scalars.within[l.row + 8];
     const uint32_t* before = scalars.before[max(l.warp - 1, 0)];
-    uint32_t m[4][kHalves][2];
+    uint32_t m[3][4];
 #pragma unroll
     for (int j = 0; j < 3; ++j)
 #pragma unroll
-      for (int half = 0; half < kHalves; ++half) {
-        const int at = kHalves * j + half;
-        const uint32_t w = before[(16 * j + 8 * half + first + l.column) / 2];
-        m[j][half][0] = times(packed<Factor>(cb[4 * at], cb[4 * at + 1]), times(w, f0));
-        m[j][half][1] = times(packed<Factor>(cb[4 * at + 2], cb[4 * at + 3]), times(w, f1));
+      for (int half = 0; half < 2; ++half) {
+        const float* at = &cb[8 * j + 4 * half];
+        const uint32_t w = before[8 * j + 4 * half + l.column / 2];
+        m[j][2 * half] = times(packed<Factor>(at[0], at[1]), times(w, f0));
+        m[j][2 * half + 1] = times(packed<Factor>(at[2], at[3]), times(w, f1));
       }
     const float s0 = scalars.s[l.row], s1 = scalars.s[l.row + 8], skip = scalars.skip;
-    uint32_t d[2][2] = {};
+    uint32_t d[4] = {};
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      const int column = 16 * l.warp + 8 * half + first + l.column, gap = l.row - column;
+    for (int half = 0; half < 2; ++half) {
+      const int column = 16 * l.warp + 8 * half + l.column, gap = l.row - column;
       const float2 s = *reinterpret_cast<const float2*>(&scalars.s[column]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[column]);
-      if (kHalves == 1 || half == 0)
-        d[half][0] = diagonal_pair(&on_diagonal[4 * half], dt, s, s0, gap, skip);
-      d[half][1] = diagonal_pair(&on_diagonal[4 * half + 2], dt, s, s1, gap + 8, skip);
+      if (half == 0) d[0] = diagonal_pair(&on_diagonal[0], dt, s, s0, gap, skip);
+      d[2 * half + 1] = diagonal_pair(&on_diagonal[4 * half + 2], dt, s, s1, gap + 8, skip);
     }
-    if constexpr (kHalves == 2) {
 #pragma unroll
-      for (int j = 0; j < 3; ++j) {
-        const uint32_t r[4] = {m[j][0][0], m[j][0][1], m[j][1][0], m[j][1][1]};
-        if (j < l.warp) store_matrices(tile + swizzled(row, 2 * j + l.lane / 16), r);
-      }
-      const uint32_t r[4] = {d[0][0], d[0][1], d[1][0], d[1][1]};
-      store_matrices(tile + swizzled(row, 2 * l.warp + l.lane / 16), r);
-    } else {
-      const int piece = 2 * (l.lane / 16) + first / 8;
-      const bool both = l.warp > 1;  // blocks 0 and 1 lie before the diagonal
-      const bool on_first = l.warp == 0, on_second = l.warp == 1;
-      const uint32_t r[4] = {on_first ? d[0][0] : m[0][0][0], on_first ? d[0][1] : m[0][0][1],
-                             on_second ? d[0][0]
-                             : both    ? m[1][0][0]
-                                       : 0,
-                             on_second ? d[0][1]
-                             : both    ? m[1][0][1]
-                                       : 0};
-      store_matrices(tile + swizzled(row, piece), r);
-      const bool third = l.warp == 2;
-      const uint32_t q[4] = {third ? d[0][0] : m[2][0][0], third ? d[0][1] : m[2][0][1],
-                             third ? 0 : d[0][0], third ? 0 : d[0][1]};
-      if (both) store_matrices(tile + swizzled(row, piece + 4), q);
-    }
+    for (int j = 0; j < 3; ++j)
+      if (j < l.warp) store_matrices(tile + swizzled(row, 2 * j + l.lane / 16), m[j]);
+    store_matrices(tile + swizzled(row, 2 * l.warp + l.lane / 16), d);
   }
 }
 
-// For all heads of the block.
-template <int n>
-__device__ __forceinline__ void store_all_weights(const float (&cb)[n], uint32_t weights,
-                                                  const Lane& l, const Scalars* heads, int slots,
-                                                  int first) {
+// For all heads of the block, kTogether side by side.
+template <int kTogether>
+__device__ __forceinline__ void store_all_weights(const float (&cb)[32], uint32_t weights,
+                                                  const Lane& l, const Scalars* heads, int slots) {
   int slot = 0;
 #pragma unroll 1
-  for (; slot + 1 < slots; slot += 2)
-    store_weights<2>(cb, weights + slot * kTile, l, heads + slot, first);
-  if (slot < slots) store_weights<1>(cb, weights + slot * kTile, l, heads + slot, first);
+  for (; slot + kTogether <= slots; slot += kTogether)
+    store_weights<kTogether>(cb, weights + slot * kTile, l, heads + slot);
+  if (kTogether > 1 && slot < slots) store_weights<1>(cb, weights + slot * kTile, l, heads + slot);
 }
 
 // Whether some element of the warp's rows is NaN or infinite.
@@ -343,9 +320,10 @@ __device__ void store_state(const float (&state)[n], float* to, int64_t p_stride
   });
 }
 
-template <int n>
-__device__ void load_state(float (&state)[n], const float* from, int64_t p_stride, int dstate,
-                           int row_in_head, const Lane& l) {
+// put(i, registers i and i + 1 of the state).
+template <int n, class Put>
+__device__ __forceinline__ void load_state(const float* from, int64_t p_stride, int dstate,
+                                           int row_in_head, const Lane& l, Put&& put) {
   const bool pairs = in_pairs(from, p_stride, dstate);
   for_each_pair<n>(l, [&](int i, int half, int column) {
     const float* at = from + (row_in_head + 8 * half) * p_stride + column;
@@ -356,7 +334,7 @@ __device__ void load_state(float (&state)[n], const float* from, int64_t p_strid
       if (column < dstate) v.x = at[0];
       if (column + 1 < dstate) v.y = at[1];
     }
-    state[i] = v.x, state[i + 1] = v.y;
+    put(i, v);
   });
 }
 

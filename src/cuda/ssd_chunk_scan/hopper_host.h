@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 
 #include "cuda/launch.h"
 #include "cuda/ssd_chunk_scan/hopper.h"
@@ -21,67 +20,16 @@ inline int64_t units(const SsdChunkScan::Problem& p) {
   return p.nseq * p.ngroups * blocks_per_group(p);
 }
 
-// How the chunks of all units are spread over the processors.
-struct Cut {
-  int segments;  // of a unit, at most
-  int64_t part;  // chunks of a block, over all units; 0: units are cut into equal segments
-};
-
-// States that blocks hand on, of two warpgroups each.
-inline int64_t exchanged_states(const SsdChunkScan::Problem& p, const Cut& cut) {
-  if (cut.segments == 1) return 0;
-  if (cut.part == 0) return units(p) * cut.segments;
-  return 2 * ceil_div(units(p) * ceil_div(p.seqlen, kChunk), cut.part);
-}
-
-// What passes take beside a chunk of y, in its time; measured.
-struct Costs {
-  double state_chunk = 0.45;  // a chunk of which only the state is made
-  double begin = 2.5;         // a block's beginning
-  double hand_over = 2;       // from the first pass to the second
-  double state = 0.5;         // each state that is handed over
-  double parts = 3;           // units that change within a block
-  // Of two passes over segments of up to `length` chunks.
-  double of(int64_t length, int64_t segments) const {
-    return (1 + state_chunk) * static_cast<double>(length) + 2 * begin + hand_over +
-           state * static_cast<double>(segments);
-  }
-};
-
-// Cuts units into equal segments, as far as that only uses processors that would be idle. `least`:
-// what it costs.
-inline Cut cut_segments(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs,
-                        double* least) {
+inline Work work_of(const SsdChunkScan::Problem& p) {
   const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
-  const int64_t chunks = ceil_div(tokens, kChunk);
-  Cut best{1, 0};
-  *least = static_cast<double>(ceil_div(units(p), num_sms)) *
-           (static_cast<double>(chunks) + costs.begin);
-  for (int n = 2; n <= kMaxSegments && units(p) * n <= num_sms; ++n) {
-    const double cost = costs.of(ceil_div(chunks, n), n);
-    if (cost < *least) *least = cost, best.segments = n;
-  }
-  return best;
+  return {.units = units(p), .chunks = ceil_div(tokens, kChunk)};
 }
 
-// That, or equal parts for all processors wherever they cut a unit. Blocks of parts are at
-// different tokens at a time, so the second-level cache has to hold B and C of a group; and of
-// packed sequences only the device knows the lengths.
-inline Cut cut_parts(const SsdChunkScan::Problem& p, int num_sms) {
-  constexpr Costs kCosts;
-  constexpr int64_t kCached = int64_t{8} << 20;
-  double least = 0;
-  const Cut segments = cut_segments(p, num_sms, kCosts, &least);
-  const int64_t chunks = ceil_div(p.seqlen, kChunk), all = units(p) * chunks;
-  if (p.packed || all == 0 || 2 * p.seqlen * p.dstate * size_of(p.dtype) > kCached) return segments;
-  const int64_t part = ceil_div(all, num_sms);
-  // Units begin at multiples of this in a part.
-  const int64_t step = std::gcd(part, chunks);
-  const int64_t count = (part - step + chunks - 1) / part + 1;
-  if (count == 1 || count > kMaxSegments) return segments;
-  const double cost = kCosts.of(part, count) + kCosts.parts -
-                      kCosts.state_chunk * static_cast<double>(std::max<int64_t>(part - chunks, 0));
-  return cost < 0.97 * least ? Cut{static_cast<int>(count), part} : segments;
+// The states that segments hand on.
+inline size_t exchange_bytes(const SsdChunkScan::Problem& p, int segments, int64_t padded_dstate) {
+  if (segments == 1) return 0;
+  return static_cast<size_t>(units(p) * segments * 2 * exchange_floats(padded_dstate)) *
+         sizeof(float);
 }
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
@@ -134,7 +82,7 @@ void copy_strides(const ConstTensorView& view, int64_t (&to)[n]) {
 }
 
 inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p,
-                          const Cut& cut) {
+                          int segments) {
   HopperScan scan{};
   scan.dt = args.dt.data;
   scan.dt_is_f32 = p.dt_dtype == DType::kF32;
@@ -159,7 +107,7 @@ inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Pr
   scan.nheads = static_cast<int>(p.nheads), scan.headdim = static_cast<int>(p.headdim);
   scan.dstate = static_cast<int>(p.dstate), scan.ngroups = static_cast<int>(p.ngroups);
   scan.blocks_per_group = static_cast<int>(blocks_per_group(p));
-  scan.segments = cut.segments, scan.part = cut.part, scan.units = units(p);
+  scan.segments = segments, scan.units = units(p);
   scan.softplus = p.dt_softplus, scan.a_is_log = p.a_is_log;
   return scan;
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "cuda/ssd_chunk_scan/hopper_apart.cuh"
-#include "cuda/ssd_chunk_scan/hopper_together.cuh"
 
 namespace hiss::cuda::ssd {
 
@@ -28,7 +27,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
       stages.full[i].init(2);  // who copies and who makes scalars
-      stages.empty[i].init(kRowWarps + (S::kWeigher ? 4 : 0));
+      stages.empty[i].init(kRowWarps + (kOutputs ? 4 : 0));
     }
     for (int i = 0; i < S::kRowStages; ++i) stages.row_empty[i].init(kRowWarps);
     for (int i = 0; i < S::kWeightStages; ++i) {
@@ -54,11 +53,11 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     Rings<S> ring;
     if (warp == 0) {
       if (lane == 0)
-        for_each_segment<kOutputs>(
+        for_each_segment<S, kOutputs>(
             k, [&](const Place& p) { copy_tiles<S, kZ, kOutputs>(k, p, stages, ring); });
     } else {
       int skipped = warp - 1;
-      for_each_segment<kOutputs>(k, [&](const Place& p) {
+      for_each_segment<S, kOutputs>(k, [&](const Place& p) {
         if (k.dt_is_f32)
           make_scalars<float, S, kOutputs>(k, p, stages, skipped, lane, ring);
         else
@@ -66,11 +65,11 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
       });
     }
     __syncwarp();
-  } else if (S::kWeigher && warpgroup == 2) {
+  } else if (kOutputs && warpgroup == 2) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kWeighRegisters));
-    if constexpr (S::kWeigher) {
+    if constexpr (kOutputs) {
       Progress<S> progress;
-      for_each_segment<kOutputs>(k, [&](const Place& p) {
+      for_each_segment<S, kOutputs>(k, [&](const Place& p) {
         make_weights<T>(k, p, stages, shared_address(memory), progress);
       });
     }
@@ -78,7 +77,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(S::kRowRegisters));
     if (kOutputs && k.segments > 1) wait_for_previous_launch();
     Progress<S> progress;
-    for_each_segment<kOutputs>(k, [&](const Place& p) {
+    for_each_segment<S, kOutputs>(k, [&](const Place& p) {
       const Lane l = lane_of(k, p, warpgroup);
       compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
                        static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
@@ -112,14 +111,11 @@ __global__ __launch_bounds__(Shared<kN, kHeads, kZ, true>::kThreads,
   release_next_launch();
   run_block<T, S, kZ, true>(k, [](const Bench<S>& w, Progress<S>& progress) {
     float state[kN / 2];
-    if (w.p.rank == 0 && w.p.last)  // nothing was handed on
+    if (w.k.segments == 1)
       begin_state(w, state);
     else
       gather_state(w, state);
-    if constexpr (S::kWeigher)
-      walk_rows<T, S, kZ>(w, state, progress);
-    else
-      walk_together<T, S, kZ>(w, state, progress);
+    walk_rows<T, S, kZ>(w, state, progress);
     const HopperScan& k = w.k;
     if (k.final && w.p.last && w.l.stored)
       store_state(state, k.final + w.p.sequence * k.final_stride[0] + w.head * k.final_stride[1],

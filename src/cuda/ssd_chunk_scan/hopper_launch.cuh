@@ -7,15 +7,6 @@
 
 namespace hiss::cuda::ssd {
 
-// Blocks of the pass that makes y, and of the one before it.
-inline int64_t output_blocks(const HopperScan& scan) {
-  return scan.part == 0 ? scan.units * scan.segments
-                        : (scan.units * chunks_of(scan) + scan.part - 1) / scan.part;
-}
-inline int64_t state_blocks(const HopperScan& scan) {
-  return scan.part == 0 ? scan.units * (scan.segments - 1) : output_blocks(scan) - 1;
-}
-
 // Begins while the launch before it still runs, and waits for it itself.
 template <class Scan>
 cudaError_t launch_pass(void (*kernel)(Scan), const Scan& scan, int64_t blocks, int threads,
@@ -41,12 +32,14 @@ cudaError_t launch_instance(const HopperScan& scan, cudaStream_t stream) {
   using States = Shared<kN, kHeads, false, false>;
   using Outputs = Shared<kN, kHeads, kZ, true>;
   if (scan.segments > 1) {
-    const cudaError_t error = launch_pass(hopper_states<T, kN, kHeads>, scan, state_blocks(scan),
-                                          States::kThreads, States::kBytes, stream);
+    const cudaError_t error =
+        launch_pass(hopper_states<T, kN, kHeads>, scan, scan.units * (scan.segments - 1),
+                    States::kThreads, States::kBytes, stream);
     if (error != cudaSuccess) return error;
   }
-  return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, output_blocks(scan),
-                     Outputs::kThreads, Outputs::kBytes, stream);
+  const int64_t blocks = scan.ranges.count > 0 ? scan.ranges.count : scan.units * scan.segments;
+  return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, blocks, Outputs::kThreads,
+                     Outputs::kBytes, stream);
 }
 
 template <class T, int kN, int kHeads>

@@ -46,18 +46,19 @@ __device__ void copy_tiles(const HopperScan& k, const Place& p, const Stages<S>&
     const uint32_t to = stages.base + ring.stage.at * S::kStage;
     const uint32_t rows_to = stages.row_base + ring.row.at * S::kRowStage;
     const int t = static_cast<int>(cut.t);
-    constexpr int kTiles = 2 + S::kPanels * (kOutputs ? 2 : 1) + (kZ ? 2 : 0);
+    const bool outputs = kOutputs && cut.t >= p.begin;
+    const int tiles = 2 + S::kPanels * (outputs ? 2 : 1) + (kZ && outputs ? 2 : 0);
     stages.empty[ring.stage.at].wait(ring.stage.phase ^ 1);
-    full.arrive_expecting(kTiles * kTile);
+    full.arrive_expecting(static_cast<uint32_t>(tiles * kTile));
     for (int i = 0; i < S::kPanels; ++i) {
       load_tile(to + i * kTile, &k.B, &full, 64 * i, p.group, t, row);
-      if constexpr (kOutputs)
-        load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
+      if (outputs) load_tile(to + S::kC + i * kTile, &k.C, &full, 64 * i, p.group, t, row);
     }
     stages.row_empty[ring.row.at].wait(ring.row.phase ^ 1);
     for (int i = 0; i < 2; ++i) {
       load_tile(rows_to + i * kTile, &k.x, &full, x0 + 64 * i, t, row);
-      if constexpr (kZ) load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
+      if (kZ && outputs)
+        load_tile(rows_to + S::kGate + i * kTile, &k.z, &full, x0 + 64 * i, t, row);
     }
   }
 }
@@ -71,8 +72,15 @@ __device__ __forceinline__ float softplus_short(float v) {
   return v > 20.0f ? v : e < 0.02f ? small : log2_sum * kLn2;
 }
 
+// kStraight: without a branch, so that several run side by side.
+template <bool kStraight>
 __device__ __forceinline__ float step_size(const HopperScan& k, float v) {
-  if (k.softplus) v = softplus_short(v);
+  if constexpr (kStraight) {
+    const float soft = softplus_short(v);
+    v = k.softplus ? soft : v;
+  } else if (k.softplus) {
+    v = softplus_short(v);
+  }
   v = v < k.dt_min ? k.dt_min : v;
   return v > k.dt_max ? k.dt_max : v;
 }
@@ -82,6 +90,7 @@ template <class Dt, int kSlots>
 struct Steps {
   int stage, length;
   uint32_t phase;
+  bool whole;
   Dt raw[kSlots][2];
 };
 
@@ -99,12 +108,18 @@ __device__ __forceinline__ HeadNumbers read_numbers(const HopperScan& k, const P
           k.D && k.D_stride[1] == 0 ? k.D[head * k.D_stride[0]] : 0.0f};
 }
 
-// The scalars of two heads, whose chains of operations run side by side.
-template <bool kOutputs, class Dt>
-__device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNumbers& numbers,
-                                              const Dt (&raw)[2][2], int length, int lane,
-                                              const int (&slot)[2], Scalars* to) {
-  float dt[2][2], s[2][2], sum[2], last[2];
+// Steps and their sums of two heads, whose chains of operations run side by side.
+struct Sums {
+  float dt[2][2], s[2][2], last[2];
+};
+
+template <bool kStraight, class Dt>
+__device__ __forceinline__ Sums sum_steps(const HopperScan& k, const HeadNumbers& numbers,
+                                          const Dt (&raw)[2][2], int length, int lane,
+                                          const int (&slot)[2]) {
+  Sums sums;
+  auto& [dt, s, last] = sums;
+  float sum[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float rate = __shfl_sync(~0u, numbers.rate, slot[h]);
@@ -112,9 +127,11 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const bool there = 2 * lane + i < length;
-      dt[h][i] = there ? step_size(k, to_float(raw[h][i]) + bias) : 0.0f;
+      float step = 0.0f;
+      if (kStraight || there) step = step_size<kStraight>(k, to_float(raw[h][i]) + bias);
+      dt[h][i] = there ? step : 0.0f;
       // Below 2^-160 nothing is left; larger sums would lose the digits of small steps.
-      const float power = there ? dt[h][i] * rate : 0.0f;
+      const float power = there ? step * rate : 0.0f;
       s[h][i] = power < -160.0f ? -160.0f : power;
     }
     sum[h] = s[h][0] + s[h][1];
@@ -128,35 +145,51 @@ __device__ __forceinline__ void write_scalars(const HopperScan& k, const HeadNum
     }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    Scalars& out = to[slot[h]];
     last[h] = __shfl_sync(~0u, sum[h], 31);
     const float earlier = __shfl_up_sync(~0u, sum[h], 1);
     if (lane > 0) s[h][0] += earlier;
     s[h][1] = sum[h];
-    reinterpret_cast<float2*>(out.s)[lane] = {s[h][0], s[h][1]};
-    reinterpret_cast<float2*>(out.dt)[lane] = {dt[h][0], dt[h][1]};
-    if constexpr (kOutputs) {
-      reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[h][0]),
-                                                         exp2_flushed(s[h][1])};
-      out.to_end[lane] = packed<Factor>(dt[h][0] * exp2_flushed(last[h] - s[h][0]),
-                                        dt[h][1] * exp2_flushed(last[h] - s[h][1]));
+  }
+  return sums;
+}
+
+// `whole`: also what only y needs.
+template <bool kOutputs>
+__device__ __forceinline__ void write_scalars(const Sums& sums, bool whole, float skip, int lane,
+                                              const int (&slot)[2], Scalars* to) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    Scalars& out = to[slot[h]];
+    const auto& dt = sums.dt[h];
+    const auto& s = sums.s[h];
+    const float end[2] = {dt[0] * exp2_flushed(sums.last[h] - s[0]),
+                          dt[1] * exp2_flushed(sums.last[h] - s[1])};
+    reinterpret_cast<float2*>(out.s)[lane] = {s[0], s[1]};
+    if constexpr (!kOutputs) {
+      reinterpret_cast<float2*>(out.dt)[lane] = {end[0], end[1]};
+    } else {
+      reinterpret_cast<float2*>(out.dt)[lane] = {dt[0], dt[1]};
+      reinterpret_cast<float2*>(out.from_start)[lane] = {exp2_flushed(s[0]), exp2_flushed(s[1])};
+      out.to_end[lane] = packed<Factor>(end[0], end[1]);
+      if (!whole) continue;
 #pragma unroll
       for (int i = 0; i < 3; ++i) {
-        const float anchor = __shfl_sync(~0u, s[h][0], 8 * (i + 1));
-        out.before[i][lane] = packed<Factor>(dt[h][0] * exp2_flushed(anchor - s[h][0]),
-                                             dt[h][1] * exp2_flushed(anchor - s[h][1]));
+        const float anchor = __shfl_sync(~0u, s[0], 8 * (i + 1));
+        out.before[i][lane] = packed<Factor>(dt[0] * exp2_flushed(anchor - s[0]),
+                                             dt[1] * exp2_flushed(anchor - s[1]));
       }
-      const float anchor = __shfl_sync(~0u, s[h][0], lane & ~7);
-      const float a = exp2_flushed(s[h][0] - anchor), b = exp2_flushed(s[h][1] - anchor);
+      const float anchor = __shfl_sync(~0u, s[0], lane & ~7);
+      const float a = exp2_flushed(s[0] - anchor), b = exp2_flushed(s[1] - anchor);
       reinterpret_cast<uint2*>(out.within)[lane] = {packed<Factor>(a, a), packed<Factor>(b, b)};
-      if (lane == slot[h]) out.skip = numbers.skip;
+      if (lane == slot[h]) out.skip = skip;
     }
   }
 }
 
 // One of the warps that take turns at the chunks. Reads ahead, and waits for nothing that it reads:
 // tokens beyond the segment repeat its last one. In a ring of two stages a third warp would be more
-// than a round behind, where phases look alike. `skipped`: chunks until the warp's turn.
+// than a round behind, where phases look alike. `skipped`: chunks until the warp's turn. More than
+// two heads are two rounds of sums: those are made before the stage is free, and as fast as can be.
 template <class Dt, class S, bool kOutputs>
 __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S>& stages,
                              int& skipped, int lane, Rings<S>& ring) {
@@ -168,9 +201,15 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
   Cutter<kOutputs> cut(k, p);
   const auto ahead = [&] {
     Steps<Dt, S::kSlots> d{.stage = -1};
-    for (; skipped > 0 && !cut.done(); --skipped) cut.next(k), ring.stage.advance();
+    if constexpr (S::kMixed) {
+      const int passed = cut.skip(k, skipped);
+      skipped -= passed, ring.stage.advance(passed);
+    } else {
+      for (; skipped > 0 && !cut.done(); --skipped) cut.next(k), ring.stage.advance();
+    }
     if (cut.done()) return d;
     d.stage = ring.stage.at, d.phase = ring.stage.phase, d.length = cut.length;
+    d.whole = !S::kMixed || cut.t >= p.begin;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const Dt* token = from + min(cut.t + 2 * lane + i, p.end - 1) * k.dt_stride[1];
@@ -185,15 +224,23 @@ __device__ void make_scalars(const HopperScan& k, const Place& p, const Stages<S
   while (next.stage >= 0) {
     const Steps<Dt, S::kSlots> d = next;
     next = ahead();
-    stages.empty[d.stage].wait(d.phase ^ 1);
+    if constexpr (!S::kMixed) stages.empty[d.stage].wait(d.phase ^ 1);
+    constexpr int kPairs = (S::kSlots + 1) / 2;
+    Sums sums[kPairs];
+    int slot[kPairs][2];
 #pragma unroll
-    for (int first = 0; first < S::kSlots; first += 2) {
-      const int second = first + 1 < S::kSlots ? first + 1 : first;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      const int first = 2 * pair, second = first + 1 < S::kSlots ? first + 1 : first;
       const Dt raw[2][2] = {{d.raw[first][0], d.raw[first][1]},
                             {d.raw[second][0], d.raw[second][1]}};
-      const int slot[2] = {min(first, p.slots - 1), min(second, p.slots - 1)};
-      write_scalars<kOutputs>(k, numbers, raw, d.length, lane, slot, &stages.scalars(d.stage, 0));
+      slot[pair][0] = min(first, p.slots - 1), slot[pair][1] = min(second, p.slots - 1);
+      sums[pair] = sum_steps<S::kMixed>(k, numbers, raw, d.length, lane, slot[pair]);
     }
+    if constexpr (S::kMixed) stages.empty[d.stage].wait(d.phase ^ 1);
+#pragma unroll
+    for (int pair = 0; pair < kPairs; ++pair)
+      write_scalars<kOutputs>(sums[pair], d.whole, numbers.skip, lane, slot[pair],
+                              &stages.scalars(d.stage, 0));
     __syncwarp();
     if (lane == 0) stages.full[d.stage].arrive();
   }

@@ -13,7 +13,7 @@ template <class S>
 __device__ __forceinline__ float* exchange_of(const HopperScan& k, const Place& p, int warpgroup,
                                               int rank) {
   int64_t slot = p.unit * k.segments + rank;
-  if (k.part != 0) {
+  if (S::kParts && k.part != 0) {
     const int64_t first = p.unit * chunks_of(k) / k.part;
     slot = rank == 0 ? 2 * first + 1 : 2 * (first + rank);
   }
@@ -35,14 +35,18 @@ struct Bench {
   __device__ float* exchange(int rank) const { return exchange_of<S>(k, p, warpgroup, rank); }
 };
 
+template <class W>
+__device__ const float* initial_of(const W& w) {
+  return w.k.initial + w.p.sequence * w.k.initial_stride[0] + w.head * w.k.initial_stride[1];
+}
+
 template <class W, int n>
 __device__ void begin_state(const W& w, float (&state)[n]) {
-  const HopperScan& k = w.k;
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  if (k.initial && w.l.stored)
-    load_state(state, k.initial + w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
-               k.initial_stride[2], k.dstate, w.row_in_head, w.l);
+  if (w.k.initial && w.l.stored)
+    load_state<n>(initial_of(w), w.k.initial_stride[2], w.k.dstate, w.row_in_head, w.l,
+                  [&](int i, float2 v) { state[i] = v.x, state[i + 1] = v.y; });
 }
 
 template <class W, int n>
@@ -64,10 +68,8 @@ __device__ __forceinline__ void weigh_rows_after(uint32_t (&weighted)[4][4],
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int at = 16 * j + 8 * half + l.column;
-      const float2 s = *reinterpret_cast<const float2*>(&scalars.s[at]);
       const float2 dt = *reinterpret_cast<const float2*>(&scalars.dt[at]);
-      const uint32_t weight =
-          packed<Factor>(dt.x * exp2_flushed(after - s.x), dt.y * exp2_flushed(after - s.y));
+      const uint32_t weight = packed<Factor>(dt.x * after, dt.y * after);
       weighted[j][2 * half] = times(x[j][2 * half], weight);
       weighted[j][2 * half + 1] = times(x[j][2 * half + 1], weight);
     }
@@ -101,10 +103,11 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& p
     if (cut.length < kChunk) [[unlikely]]
       clear_rows<S>(stage, w.stages.row_memory + tile, cut.length, w.warpgroup);
     const Scalars& scalars = w.stages.scalars(at, w.l.slot);
+    const float after = exp2_flushed(left);
     left += scalars.s[kChunk - 1];
     uint32_t x[4][4];
     load_rows<T>(x, w.stages.row_base + tile, w.l);
-    weigh_rows_after(mine, x, w.l, scalars, left);
+    weigh_rows_after(mine, x, w.l, scalars, after);
     add_to_state(state, mine, w.stages.base + at * S::kStage);
     wgmma_wait<1>();
     pin(others);
@@ -131,9 +134,10 @@ template <class W, int n>
 __device__ void gather_state(const W& w, float (&state)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  for (int rank = w.k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
+  const int first = w.k.initial ? 0 : 1;  // what is not zero
+  for (int rank = first; rank <= w.p.rank; ++rank) {
     const float* from = w.exchange(rank);
-    const float decay = from[n * 128];
+    const float decay = rank == first ? 0.0f : from[n * 128];
 #pragma unroll
     for (int i = 0; i < n; i += 4) {
       const float4 v = *reinterpret_cast<const float4*>(from + i * 128);

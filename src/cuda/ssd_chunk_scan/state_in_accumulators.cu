@@ -47,15 +47,33 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   return {};
 }
 
+constexpr Costs kCosts{.state_chunk = 0.46, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
+
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const int64_t states = exchanged_states(p, cut_parts(p, machine.num_sms));
-  return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
+  const Segments segments = choose_segments(work_of(p), machine.num_sms, kCosts);
+  return exchange_bytes(p, segments.count, padded(p.dstate));
+}
+
+// Ranges instead of segments, where they cost less and can be.
+Ranges ranges_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p, double cost) {
+  // Blocks are at different tokens at a time, so the second-level cache has to hold B and C of a
+  // group.
+  constexpr int64_t kCached = int64_t{8} << 20;
+  // A block that walks ahead reads what another block may have written to the same memory.
+  const bool in_place =
+      args.y.data == args.x.data ||
+      (args.final_states.present() && args.final_states.data == args.initial_states.data);
+  if (p.packed || in_place || 4 * p.seqlen * p.dstate > kCached) return {};
+  return choose_ranges(work_of(p), this_machine().num_sms, kCosts, 0.97 * cost);
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  HopperScan scan = scan_of(args, p, cut_parts(p, this_machine().num_sms));
+  const Segments segments = choose_segments(work_of(p), this_machine().num_sms, kCosts);
+  HopperScan scan = scan_of(args, p, segments.count);
+  scan.ranges = ranges_of(args, p, segments.cost);
+  if (scan.ranges.count > 0) scan.segments = 1;
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))

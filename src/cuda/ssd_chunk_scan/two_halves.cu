@@ -51,7 +51,7 @@ struct Memory {
   size_t bytes;
 };
 
-Memory lay_out(const SsdChunkScan::Problem& p, const Cut& cut, std::byte* memory) {
+Memory lay_out(const SsdChunkScan::Problem& p, int segments, std::byte* memory) {
   ssd_chunk_scan::Cut operands{};
   operands.parts = 2;
   operands.dstate = static_cast<int>(padded(p.dstate));
@@ -59,30 +59,28 @@ Memory lay_out(const SsdChunkScan::Problem& p, const Cut& cut, std::byte* memory
   Memory m{
       .workspace = ssd_chunk_scan::lay_out(p, operands, memory), .exchange = nullptr, .bytes = 0};
   m.exchange = reinterpret_cast<float*>(memory + m.workspace.bytes);
-  const int64_t floats = exchanged_states(p, cut) * 2 * exchange_floats(padded(p.dstate));
-  m.bytes = m.workspace.bytes + static_cast<size_t>(floats) * sizeof(float);
+  m.bytes = m.workspace.bytes + exchange_bytes(p, segments, padded(p.dstate));
   return m;
 }
 
-Cut cut_of(const SsdChunkScan::Problem& p, const Machine& machine) {
-  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0};
-  double cost = 0;
-  return cut_segments(p, machine.num_sms, kCosts, &cost);
+int segments_of(const SsdChunkScan::Problem& p, const Machine& machine) {
+  constexpr Costs kCosts{.state_chunk = 0.25, .begin = 2.2, .hand_over = 0, .state = 0, .unit = 0};
+  return choose_segments(work_of(p), machine.num_sms, kCosts).count;
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  return lay_out(p, cut_of(p, machine), nullptr).bytes;
+  return lay_out(p, segments_of(p, machine), nullptr).bytes;
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
   HalvesScan scan{};
-  const Cut cut = cut_of(p, this_machine());
-  scan.base = scan_of(args, p, cut);
+  const int segments = segments_of(p, this_machine());
+  scan.base = scan_of(args, p, segments);
   if (!encode(scan.base.x, args.x, true) || !encode(scan.base.y, args.y, true))
     return Internal(std::string(kName) + ": the driver made no tensor map");
-  const Memory memory = lay_out(p, cut, launch.workspace.data());
+  const Memory memory = lay_out(p, segments, launch.workspace.data());
   scan.base.exchange = memory.exchange;
   scan.scan = ssd_chunk_scan::scan_of(args, p);
   scan.chunks = memory.workspace.chunks;

@@ -108,11 +108,6 @@ __device__ __forceinline__ void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Its half: counted in, not waiting.
-__device__ __forceinline__ void named_arrive(int id, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
 // Lets the next launch on the stream begin, as far as it does not wait for this one to end.
 __device__ __forceinline__ void release_next_launch() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
