@@ -102,8 +102,8 @@ class Sanitize(unittest.TestCase):
     self.assertIn("mbarrier", entry.reason)
 
   def test_places_of_a_named_race_may_come_in_either_order(self):
-    write = "Write access at void hiss::cuda::selective_scan::scan_tile<Variant<float>>(p)+0x1"
-    read = "Read access at hiss::cuda::Raw<float, (int)2>::operator [](int) const+0x2"
+    write = "Write access at void hiss::cuda::ssd::write_scalars<(bool)1>(p)+0x1"
+    read = "Read access at hiss::cuda::ssd::store_weights<(int)2>(q)+0x2"
     for first, second in ((write, read), (read, write)):
       output = CLEAN.replace("0 wrong", f"========= Warning: Race reported between {first}\n"
                              f"=========     and {second} [8 hazards]\n=========\n0 wrong")

@@ -42,10 +42,6 @@ KNOWN = [
         r"ssd::write_scalars\b",
         "each warp that writes arrives at the stage's mbarrier behind a __syncwarp and each reader "
         "waits for it, which racecheck does not follow"),
-    # Sums take the place of the steps that the lanes of a channel have read.
-    Known(
-        "racecheck", r"selective_scan::scan_tile\b", r"\bRaw<",
-        "within a warp: what is written comes out of shuffles that the values read went into"),
 ]
 
 
