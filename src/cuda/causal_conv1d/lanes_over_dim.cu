@@ -10,24 +10,14 @@
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order, whatever the tile.
 
-#include "cuda/causal_conv1d/lanes_over_dim_launch.cuh"
+#include "cuda/causal_conv1d/launches.cuh"
 
 namespace hiss::cuda::causal_conv1d {
-
-extern template Status launch_lanes_over_dim<float>(const CausalConv1d::Args&, const Conv&,
-                                                    cudaStream_t);
-extern template Status launch_lanes_over_dim<__half>(const CausalConv1d::Args&, const Conv&,
-                                                     cudaStream_t);
-extern template Status launch_lanes_over_dim<__nv_bfloat16>(const CausalConv1d::Args&, const Conv&,
-                                                            cudaStream_t);
 
 namespace {
 
 Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
-  if (machine.cuda_sm < 80) return why::kDevice;
-  if (p.layout != Layout::kChannelsLast) return why::kLayout;
-  if (p.width < 2 || p.width > 4) return why::kWidth;
-  return {};
+  return declines(p, machine, Layout::kChannelsLast);
 }
 
 // A batch of short rows that follow one another is cut like one row.

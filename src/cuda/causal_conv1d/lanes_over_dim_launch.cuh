@@ -6,13 +6,12 @@
 #include <algorithm>
 
 #include "cuda/causal_conv1d/channels.cuh"
+#include "cuda/causal_conv1d/launches.cuh"
 #include "cuda/causal_conv1d/sequence_table.cuh"
 #include "cuda/tile/divide.cuh"
 
 // The kernel of lanes_over_dim.cu and its launches. A source a type instantiates them.
 namespace hiss::cuda::causal_conv1d {
-
-inline constexpr std::string_view kLanesOverDim = "causal_conv1d/cuda.sm80.lanes_over_dim";
 
 struct Cut {
   Divider by_group;  // blocks side by side over the channels

@@ -10,24 +10,14 @@
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
 
-#include "cuda/causal_conv1d/lanes_over_time_launch.cuh"
+#include "cuda/causal_conv1d/launches.cuh"
 
 namespace hiss::cuda::causal_conv1d {
-
-extern template Status launch_lanes_over_time<float>(const CausalConv1d::Args&, const Conv&,
-                                                     cudaStream_t);
-extern template Status launch_lanes_over_time<__half>(const CausalConv1d::Args&, const Conv&,
-                                                      cudaStream_t);
-extern template Status launch_lanes_over_time<__nv_bfloat16>(const CausalConv1d::Args&, const Conv&,
-                                                             cudaStream_t);
 
 namespace {
 
 Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
-  if (machine.cuda_sm < 80) return why::kDevice;
-  if (p.layout != Layout::kChannelsFirst) return why::kLayout;
-  if (p.width < 2 || p.width > 4) return why::kWidth;
-  return {};
+  return declines(p, machine, Layout::kChannelsFirst);
 }
 
 Status run(const CausalConv1d::Args& args, const Launch& launch) {

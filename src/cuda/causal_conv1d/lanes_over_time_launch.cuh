@@ -7,12 +7,12 @@
 #include <array>
 
 #include "cuda/causal_conv1d/joined_rows.cuh"
+#include "cuda/causal_conv1d/launches.cuh"
 #include "cuda/causal_conv1d/separate_rows.cuh"
 
 // The launches of lanes_over_time.cu's kernels. A source a type instantiates them.
 namespace hiss::cuda::causal_conv1d {
 
-inline constexpr std::string_view kLanesOverTime = "causal_conv1d/cuda.sm80.lanes_over_time";
 inline constexpr int kThreads = 128;
 
 // Calls f.template operator()<kWidth, kReverse, kPacked>().
