@@ -4,13 +4,12 @@
 #pragma once
 
 #include "cuda/causal_conv1d/row_borders.cuh"
-#include "cuda/tile/async_copy.cuh"
 
 // Channels-first rows that follow one another without a gap, as one piece of memory: every access
-// is a whole aligned vector, whatever the length of a row. A warp has its vectors in shared memory,
-// where a lane finds what lies before its own; it filters them as if each were of one row and then,
-// a lane for each border, what follows the borders within them. Rows, channels and tokens count in
-// the order of consumption here, from the end of the memory where the direction is reverse.
+// is a whole aligned vector, whatever the length of a row. A warp filters its vectors as if each
+// were of one row and then, a lane for each border, what follows the borders within them. Rows,
+// channels and tokens count in the order of consumption here, from the end of the memory where the
+// direction is reverse.
 namespace hiss::cuda {
 
 // The inputs before a vector, in words: the end of its neighbour, the beginning in reverse.
@@ -24,46 +23,42 @@ struct Before {
     const int i = kReverse ? kHistory - 1 - j : kWords * kInWord - kHistory + j;
     return element_of<T>(word[i / kInWord], i % kInWord);
   }
-  __device__ __forceinline__ explicit Before(const Raw<T, kVector>& vector) {
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) word[i] = vector.word[kFrom + i];
-  }
-  uint32_t word[kWords];
+  uint32_t word[kWords] = {};
 };
 
-// kStates: there are inputs before the first token of a row.
-template <class T, int kVectors, int kWidth, bool kReverse, bool kStates, bool kSilu, int kThreads>
+// kGeneral: a row may have several sequences, and there may be states from before them.
+template <class T, int kVectors, int kWidth, bool kReverse, bool kGeneral, bool kSilu, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     conv_joined_rows(const __grid_constant__ Conv conv, const __grid_constant__ JoinedRows rows) {
   constexpr int kVector = kWidest<T>, kHistory = kWidth - 1, kBlock = kThreads * kVectors;
   using Vector = Raw<T, kVector>;
   using Near = Before<T, kWidth, kVector, kReverse>;
-  // A warp's vectors and the one beside them, which comes first in the order of consumption.
-  constexpr int kOfWarp = 32 * kVectors + 1, kBeside = kReverse ? 32 * kVectors : 0;
-  __shared__ Vector memory[kThreads / 32 * kOfWarp];
+  // The lane whose neighbour is another warp's, and the one that has what that lane needs of the
+  // vectors before.
+  constexpr int kBorder = kReverse ? 31 : 0, kOther = 31 - kBorder;
   wait_for_kernels_before();
   let_next_kernel_start();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t block = int64_t{blockIdx.x} * kBlock, piece = blockIdx.y;
   const T* x_of_block = static_cast<const T*>(conv.x) + piece * conv.x_stride[0] + block * kVector;
+  const auto* x = reinterpret_cast<const Vector*>(x_of_block);
   T* y = static_cast<T*>(conv.y) + piece * conv.y_stride[0] + block * kVector;
   // A lane's vectors are 32 apart.
   const int count = static_cast<int>(min(rows.vectors - block, int64_t{kBlock}));
   const int warps = (static_cast<int>(threadIdx.x) - lane) * kVectors, mine = warps + lane;
-  Vector* of_warp = memory + static_cast<int>(threadIdx.x) / 32 * kOfWarp;
-  Vector* own = of_warp + (kReverse ? 0 : 1) + lane;
-  if (lane == 0) {
-    const int at = warps + (kReverse ? 32 * kVectors : -1);
-    if (kReverse ? block + at < rows.vectors : block + at >= 0)
-      copy_async<16>(x_of_block + at * kVector, of_warp + kBeside);
-  }
-  // In the order of consumption, a group of copies for each.
-  const auto nth = [](int n) { return (kReverse ? kVectors - 1 - n : n) * 32; };
+  Vector own[kVectors];
 #pragma unroll
-  for (int n = 0; n < kVectors; ++n) {
-    if (const int at = mine + nth(n); at < count)
-      copy_async<16>(x_of_block + at * kVector, own + nth(n));
-    commit_copies();
+  for (int u = 0; u < kVectors; ++u)
+    if (mine + u * 32 < count) own[u] = x[mine + u * 32];
+  // Beside the warp's vectors.
+  constexpr int kEdge = kReverse ? kVectors - 1 : 0;
+  Near beyond;
+  if (lane == kBorder) {
+    const int at = mine + (kReverse ? kEdge * 32 + 1 : -1);
+    if (kReverse ? block + at < rows.vectors : block + at >= 0) {
+#pragma unroll
+      for (int i = 0; i < Near::kWords; ++i) beyond.word[i] = x[at].word[Near::kFrom + i];
+    }
   }
 
   // The block's first input, and how far from it this vector's is.
@@ -79,49 +74,52 @@ __global__ void __launch_bounds__(kThreads)
                         (kReverse ? count - warps : last) * kVector,
                         count};
   const auto find = [&](int far, uint32_t& token) {
-    return NearRow(rows, stretch,
-                   rows.rows_near.divide(static_cast<uint32_t>(stretch.place + far), token));
+    uint32_t its_channel;
+    const uint32_t row = rows.rows_near.divide(static_cast<uint32_t>(stretch.place + far), token);
+    rows.channels_near.divide(row + static_cast<uint32_t>(stretch.channel), its_channel);
+    return static_cast<int>(its_channel);
   };
   uint32_t first_token;
-  NearRow row = find(stretch.begin, first_token);
   ChannelFilter<kWidth> filter;
-  filter.load(conv, row.channel);
+  filter.load(conv, find(stretch.begin, first_token));
   const bool one_row =
       static_cast<int>(first_token) + stretch.end - stretch.begin <= static_cast<int>(conv.seqlen);
-  RowBegins<T, kWidth, kReverse, kStates, kSilu> begins(conv, rows, stretch, x_of_block);
-  if (!one_row) begins.filter();
-  const auto put = [&]<int n>() {
-    const int at = mine + nth(n), far = (kReverse ? count - 1 - at : at) * kVector;
+  const bool borders = kGeneral || !one_row;
+  std::conditional_t<kGeneral, SequenceBegins<T, kWidth, kReverse, kSilu>,
+                     RowBegins<T, kWidth, kReverse, kSilu>>
+      begins(conv, rows, stretch, x_of_block);
+  if (borders) begins.filter();
+#pragma unroll
+  for (int u = 0; u < kVectors; ++u) {
+    const int at = mine + u * 32, far = (kReverse ? count - 1 - at : at) * kVector;
     // Before anything waits for the vectors: the filter is another trip to memory.
     uint32_t token = first_token + static_cast<uint32_t>(far - stretch.begin);
-    if (!one_row && at < count) {
-      row = find(far, token);
-      filter.load(conv, row.channel);
+    if (!one_row && at < count) filter.load(conv, find(far, token));
+    Near near;
+#pragma unroll
+    for (int i = 0; i < Near::kWords; ++i) {
+      const uint32_t here = own[u].word[Near::kFrom + i];
+      const uint32_t there = own[u == kEdge ? u : kReverse ? u + 1 : u - 1].word[Near::kFrom + i];
+      near.word[i] =
+          __shfl_sync(~0u, lane == kOther ? there : here, (lane + (kReverse ? 1 : 31)) % 32);
+      if (u == kEdge && lane == kBorder) near.word[i] = beyond.word[i];
     }
-    wait_copies<kVectors - 1 - n>();
-    __syncwarp();
-    if (at >= count) return;
-    const Vector here = own[nth(n)];
-    const Near near(own[nth(n) + (kReverse ? 1 : -1)]);
+    if (at >= count) continue;
     float input[kHistory + kVector], output[kVector];
 #pragma unroll
     for (int j = 0; j < kHistory; ++j)
-      input[j] = static_cast<int>(token) + j < kHistory
-                     ? input_before<kStates>(conv, row, static_cast<int>(token) + j - kHistory)
-                     : near[j];
+      input[j] = static_cast<int>(token) + j < kHistory ? 0.0f : near[j];
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) input[kHistory + i] = here[kReverse ? kVector - 1 - i : i];
+    for (int i = 0; i < kVector; ++i) input[kHistory + i] = own[u][kReverse ? kVector - 1 - i : i];
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
       output[kReverse ? kVector - 1 - i : i] = output_of<kSilu>(filter.tap, filter.bias, input + i);
     Vector::of(output).store(y + at * kVector);
-  };
-  [&]<int... n>(std::integer_sequence<int, n...>) { (put.template operator()<n>(), ...); }
-  (std::make_integer_sequence<int, kVectors>());
+  }
 
   // Lanes overwrite what others of their warp have stored.
   __syncwarp();
-  if (!one_row) begins.store(y);
+  if (borders) begins.store(y);
 }
 
 }  // namespace hiss::cuda

@@ -39,30 +39,39 @@ void with_options(const Conv& conv, F&& f) {
 template <class T>
 Status launch_joined(const Conv& conv, int64_t pieces, cudaStream_t stream) {
   // Enough elements that a thread may have several vectors.
-  constexpr int64_t kMany = int64_t{4} << 20;
+  constexpr int64_t kMany = int64_t{4} << 20, kLots = int64_t{16} << 20;
   constexpr int kSeveral = sizeof(T) == 2 ? 4 : 2;
   const int64_t vectors = conv.batch * conv.dim * conv.seqlen / kWidest<T> / pieces;
-  const JoinedRows rows{vectors, Divider(conv.seqlen), Divider(conv.dim), SmallDivider(conv.seqlen),
-                        SmallDivider(conv.dim)};
+  const bool packed = !conv.sequences.in_rows();
+  const int64_t nseq = packed ? conv.sequences.nseq : 1;  // of a row
+  const JoinedRows rows{vectors,
+                        Divider(conv.seqlen),
+                        Divider(conv.dim),
+                        SmallDivider(conv.seqlen),
+                        SmallDivider(conv.dim),
+                        SmallDivider(std::max<int64_t>(nseq, 1))};
   with_options(conv, [&]<int kWidth, bool kReverse>() {
-    const auto launch = [&]<int kVectors, bool kStates>() {
+    const auto launch = [&]<int kVectors, bool kGeneral>() {
       const dim3 blocks(static_cast<unsigned>(ceil_div(vectors, kThreads * kVectors)),
                         static_cast<unsigned>(pieces));
       const auto function =
-          conv.silu ? conv_joined_rows<T, kVectors, kWidth, kReverse, kStates, true, kThreads>
-                    : conv_joined_rows<T, kVectors, kWidth, kReverse, kStates, false, kThreads>;
+          conv.silu ? conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, true, kThreads>
+                    : conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, false, kThreads>;
       start_overlapped(function, blocks, kThreads, 0, stream, conv, rows);
     };
-    const auto with = [&]<int kVectors>() {
-      if (conv.initial != nullptr)
-        launch.template operator()<kVectors, true>();
+    const auto with = [&]<bool kGeneral>() {
+      const int64_t elements = vectors * pieces * kWidest<T>;
+      if constexpr (kGeneral && sizeof(T) == 2)
+        if (packed && elements >= kLots) return launch.template operator()<8, true>();
+      if (elements < kMany)
+        launch.template operator()<1, kGeneral>();
       else
-        launch.template operator()<kVectors, false>();
+        launch.template operator()<kSeveral, kGeneral>();
     };
-    if (vectors * pieces * kWidest<T> < kMany)
-      with.template operator()<1>();
+    if (packed || conv.initial != nullptr)
+      with.template operator()<true>();
     else
-      with.template operator()<kSeveral>();
+      with.template operator()<false>();
   });
   return launched(kLanesOverTime);
 }
@@ -106,7 +115,7 @@ Status launch_rows_in_shared(const Conv& conv, int64_t pieces, int64_t parts, cu
 }
 
 template <class T, bool kVectors>
-Status launch_packed(const Conv& conv, cudaStream_t stream) {
+Status launch_tiles(const Conv& conv, cudaStream_t stream) {
   using Tile = PackedTile<T, 64, kVectors>;
   const int64_t groups = ceil_div(conv.dim, Tile::kChannels);
   const auto blocks = static_cast<unsigned>(groups * ceil_div(conv.seqlen, Tile::kTokens));
@@ -175,15 +184,25 @@ inline bool in_step(const ConstTensorView& x, const TensorView& y) {
   return distance % 16 == 0 && !differ(0) && !differ(2);
 }
 
+// In tiles. Measured: long sequences that are joined rows have fewer borders than tiles.
 template <class T>
-Status launch_by_pieces(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
-  if (!conv.sequences.in_rows()) {
-    const auto fits = [](const ConstTensorView& view) {
-      return view.shape[1] % kWidest<T> == 0 && aligned_rows(view, 1, 16);
-    };
-    return fits(args.x) && fits(args.y) ? launch_packed<T, true>(conv, stream)
-                                        : launch_packed<T, false>(conv, stream);
-  }
+Status launch_packed(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
+  constexpr int64_t kLong = 128;  // tokens
+  if (const int64_t nseq = conv.sequences.nseq; conv.seqlen >= kLong * nseq)
+    if (const int64_t pieces = pieces_of<T>(args); pieces > 0) {
+      HISS_RETURN_IF_ERROR(launch_joined<T>(conv, pieces, stream));
+      return launch_final_state<T>(kLanesOverTime, conv, stream);
+    }
+  const auto fits = [](const ConstTensorView& view) {
+    return view.shape[1] % kWidest<T> == 0 && aligned_rows(view, 1, 16);
+  };
+  const auto launch = fits(args.x) && fits(args.y) ? launch_tiles<T, true> : launch_tiles<T, false>;
+  HISS_RETURN_IF_ERROR(launch(conv, stream));
+  return launch_final_state<T>(kLanesOverTime, conv, stream, PackedTile<T, 64, true>::kRun);
+}
+
+template <class T>
+Status launch_in_rows(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
   if (const int64_t pieces = pieces_of<T>(args); pieces > 0) {
     const int64_t parts = parts_of_row<T>(conv);
     return parts > 0 ? launch_rows_in_shared<T>(conv, pieces, parts, stream)
@@ -196,11 +215,11 @@ Status launch_by_pieces(const CausalConv1d::Args& args, const Conv& conv, cudaSt
 template <class T>
 Status launch_lanes_over_time(const CausalConv1d::Args& args, const Conv& conv,
                               cudaStream_t stream) {
-  if (conv.batch * conv.dim * conv.seqlen > 0)
-    HISS_RETURN_IF_ERROR(launch_by_pieces<T>(args, conv, stream));
-  const bool in_tiles = !conv.sequences.in_rows();
-  return launch_final_state<T>(kLanesOverTime, conv, stream,
-                               in_tiles ? PackedTile<T, 64, true>::kRun : kNoTiles);
+  if (conv.batch * conv.dim * conv.seqlen == 0)
+    return launch_final_state<T>(kLanesOverTime, conv, stream);
+  if (!conv.sequences.in_rows()) return launch_packed<T>(args, conv, stream);
+  HISS_RETURN_IF_ERROR(launch_in_rows<T>(args, conv, stream));
+  return launch_final_state<T>(kLanesOverTime, conv, stream);
 }
 
 }  // namespace hiss::cuda::causal_conv1d

@@ -136,28 +136,26 @@ __global__ void __launch_bounds__(Tile::kThreads)
           begins >> from >> 1 | (kStates && conv.final != nullptr ? ends >> from : 0);
       if ((special & ((1u << kStep) - 1)) == 0) {
 #pragma unroll
-        for (int j = 0; j < kStep; ++j) put(from + j);
-        continue;
-      }
-      if constexpr (!kStates) {
+        for (int j = from; j < from + kStep; ++j) put(j);
+      } else if constexpr (!kStates) {
 #pragma unroll
-        for (int j = 0; j < kStep; ++j) {
-          put(from + j);
-          if ((begins >> from >> 1 >> j & 1) != 0) thread.put_earlier(0, {});
+        for (int j = from; j < from + kStep; ++j) {
+          put(j);
+          if ((begins >> j >> 1 & 1) != 0) thread.put_earlier(0, {});
         }
-        continue;
-      }
+      } else {
 #pragma unroll 1
-      for (int j = from; j < min(from + kStep, count); ++j) {
-        // On its way while the token before is computed.
-        const bool begins_next = j + 1 < count && (begins >> j >> 1 & 1) != 0;
-        if (begins_next) Thread::load_earlier(conv, channel, table.s[run + j + 1], 0, earlier);
-        put(j);
-        // Where the initial state is its memory this thread must be the only one that reads it.
-        if (conv.final != nullptr && (ends >> j & 1) != 0 &&
-            (!conv.in_place || (begins & ((2u << j) - 1)) != 0))
-          thread.store_history(conv, table.s[run + j]);
-        if (begins_next) thread.put_earlier(0, earlier);
+        for (int j = from; j < min(from + kStep, count); ++j) {
+          // On its way while the token before is computed.
+          const bool begins_next = j + 1 < count && (begins >> j >> 1 & 1) != 0;
+          if (begins_next) Thread::load_earlier(conv, channel, table.s[run + j + 1], 0, earlier);
+          put(j);
+          // Where the initial state is its memory this thread must be the only one that reads it.
+          if (conv.final != nullptr && (ends >> j & 1) != 0 &&
+              (!conv.in_place || (begins & ((2u << j) - 1)) != 0))
+            thread.store_history(conv, table.s[run + j]);
+          if (begins_next) thread.put_earlier(0, earlier);
+        }
       }
     }
   }
