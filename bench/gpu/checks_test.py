@@ -95,6 +95,7 @@ class Run(unittest.TestCase):
     ended, checks = self.check_all("1 wrong")
     self.assertIn("cases of op/cuda.a", ended)
     self.assertIn("cases of op/cuda.a", checks["failed"])
+    self.assertIn("large shapes", checks["failed"])
     self.assertFalse(checks["sanitizers"]["clean"])
 
 
