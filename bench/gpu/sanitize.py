@@ -34,14 +34,21 @@ class Known:
 
 
 TOOLS = ("memcheck", "racecheck")
+LANE_0 = ("lane 0 of each warp arrives at the stage's mbarrier behind a __syncwarp and who goes on waits "
+          "for it, which racecheck does not follow")
 KNOWN = [
-    # The functions that read what write_scalars wrote, behind the wait for its stage.
-    Known(
-        "racecheck",
-        r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+)\b",
-        r"ssd::write_scalars\b",
-        "each warp that writes arrives at the stage's mbarrier behind a __syncwarp and each reader "
-        "waits for it, which racecheck does not follow"),
+    # Numbers of a chunk: the functions that read them, behind the wait for their stage.
+    Known("racecheck", r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+)\b",
+          r"ssd::write_scalars\b", LANE_0),
+    Known("racecheck",
+          r"ssd::(ScaledRows::\w+|weigh_tokens|advance_state|gain_of|finish_y|walk_halves)\b",
+          r"(ssd::make_head_chunks|ssd_chunk_scan::make_times)\b", LANE_0),
+    # Weights, made by one warpgroup and taken by the others.
+    Known("racecheck", r"\bload_matrices\b", r"ssd::weigh_tokens\b", LANE_0),
+    # The place of a chunk that is used again.
+    Known("racecheck", r"ssd::(finish_y|walk_halves)\b", r"\bload_bytes\b", LANE_0),
+    Known("racecheck", r"\bload_transposed\b|ssd::convert_tiles\b",
+          r"ssd::(clear_rows|convert_tiles)\b", LANE_0),
 ]
 
 
