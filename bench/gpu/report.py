@@ -167,7 +167,12 @@ def run_lines(result, name):
         f'a finding, {mine["seconds"]} s'
     if left_out:
       text += f'; without shared memory, so not run: {", ".join(f"`{row}`" for row in left_out)}'
-    text += "".join(f"; not counted: {name}" for name in sorted(mine["not_counted"]))
+    places = collections.defaultdict(list)
+    for name in sorted(mine["not_counted"]):
+      place, reason = name.split(": ", 1)
+      places[reason].append(f"`{place}`")
+    text += "".join(f'; not counted, as {reason}: {", ".join(those)}'
+                    for reason, those in places.items())
     failures = collections.Counter(sanitize.short(failure) for failure in mine["failed"])
     text += "".join(f"; **found** in {count} processes: {failure}"
                     for failure, count in failures.items())

@@ -34,11 +34,12 @@ class Known:
 
 
 TOOLS = ("memcheck", "racecheck")
-LANE_0 = ("lane 0 of each warp arrives at the stage's mbarrier behind a __syncwarp and who goes on waits "
-          "for it, which racecheck does not follow")
+LANE_0 = ("lane 0 of each warp arrives at the stage's mbarrier behind a __syncwarp and who goes on "
+          "waits for it, which racecheck does not follow")
 KNOWN = [
     # Numbers of a chunk: the functions that read them, behind the wait for their stage.
-    Known("racecheck", r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+)\b",
+    Known("racecheck",
+          r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+)\b",
           r"ssd::write_scalars\b", LANE_0),
     Known("racecheck",
           r"ssd::(ScaledRows::\w+|weigh_tokens|advance_state|gain_of|finish_y|walk_halves)\b",
