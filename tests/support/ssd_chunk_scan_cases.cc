@@ -99,6 +99,11 @@ void add_numbers(CaseList<SsdChunkScan, Spec>& list) {
     list.with(name + "_states_strict",
               [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });
   }
+  for (const int64_t dstate : {64, 128, 256, 512})
+    list.with("BF16_states_strict_dstate_" + std::to_string(dstate), [&](Spec& c) {
+      c.state_dtype = DType::kBF16, c.precision = Precision::kStrict;
+      c.dstate = dstate, c.batch = 1, c.seqlen = 9, c.nheads = 2;
+    });
   list.with("strict", [](Spec& c) { c.precision = Precision::kStrict; });
   list.with("dt_30", [](Spec& c) { c.dt = uniform(19, 30); });
   list.with("dt_100", [](Spec& c) { c.dt = constant(100); });
@@ -235,7 +240,7 @@ void add_float_matrices(CaseList<SsdChunkScan, Spec>& list) {
   };
   for (const int64_t headdim : {64, 80, 96, 128})
     with("headdim_" + std::to_string(headdim), [&](Spec& c) { c.headdim = headdim; });
-  for (const int64_t dstate : {1, 13, 100, 128})
+  for (const int64_t dstate : {1, 13, 100, 128, 200, 256})
     with("dstate_" + std::to_string(dstate), [&](Spec& c) { c.dstate = dstate, c.nheads = 3; });
   for (const int64_t seqlen : {63, 64, 65, 257, 700})
     with("length_" + std::to_string(seqlen), [&](Spec& c) { c.seqlen = seqlen, c.nheads = 2; });

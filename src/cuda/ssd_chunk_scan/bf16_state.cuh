@@ -9,19 +9,20 @@
 // A state of 64 rows by kN as bf16 in registers: element pairs in the layout of an operand.
 namespace hiss::cuda::ssd {
 
-// Shared memory of a block, as Shared. Kept in bf16 a state leaves registers for a third warpgroup
-// up to dstate 256.
+// Shared memory of a block, as Shared. Up to kAccumulatedDstate the state is kept as there.
 template <int kN, int kHeads, bool kZ, bool kOutputs>
-struct Bf16StateShared : Shared<kN, kHeads, kZ, false> {
-  using Base = Shared<kN, kHeads, kZ, false>;
-  static constexpr bool kParts = true;
+struct Bf16StateShared : Shared<kN, kHeads, kZ, kOutputs> {};
+
+// Of the pass that makes y. A state that is kept in bf16 leaves more registers to the other warps.
+template <int kHeads, bool kZ>
+struct Bf16StateShared<256, kHeads, kZ, true> : Shared<256, kHeads, kZ, false> {
+  using Base = Shared<256, kHeads, kZ, false>;
   static constexpr int kTogether = 2;
   static constexpr int kThreads = 512;
-  static constexpr int kCopyRegisters = kN > 128 ? 40 : 80, kWeighRegisters = kN > 128 ? 88 : 112;
-  static constexpr int kRowRegisters = kN > 128 ? 192 : 160;
+  static constexpr int kCopyRegisters = 40, kWeighRegisters = 88, kRowRegisters = 192;
   static constexpr int kScalars = 2 * Base::kC;
   static constexpr int kStage = kScalars + (Base::kScalarBytes + 1023) / 1024 * 1024;
-  static constexpr int kWeightStages = kHeads < 4 && !(kN > 128 && kZ) ? 2 : 1;
+  static constexpr int kWeightStages = kZ ? 1 : 2;
   static constexpr int kWeightStage = kHeads * kTile, kWeights = kWeightStages * kWeightStage;
   static constexpr int kLimit = 227 * 1024 - 1024 - 256 - kWeights;
   static constexpr int kFit = kLimit / (kStage + Base::kRowStage);
@@ -31,12 +32,6 @@ struct Bf16StateShared : Shared<kN, kHeads, kZ, false> {
   static constexpr int kBarriers = kWeights + kStages * kStage + kRowStages * Base::kRowStage;
   static constexpr int kBytes = kBarriers + 1024 + 256;
   static_assert(kStages >= 2 && kRowStages >= 2);
-};
-
-// Of the pass that only makes states, in float32.
-template <int kN, int kHeads, bool kZ>
-struct Bf16StateShared<kN, kHeads, kZ, false> : Shared<kN, kHeads, kZ, false> {
-  static constexpr bool kParts = true;
 };
 
 // Row of the pair `i` of an operand, beside the thread's first, and its column.
@@ -85,6 +80,21 @@ __device__ void load_state(uint32_t (&state)[n][4], const __nv_bfloat16* from, i
       state[j][i] = pairs ? *reinterpret_cast<const uint32_t*>(at)
                           : at[0] | static_cast<uint32_t>(at[1]) << 16;
     }
+}
+
+template <int n>
+__device__ __forceinline__ void round_state(uint32_t (&to)[n / 8][4], const float (&from)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; i += 2) to[i / 8][i / 2 % 4] = packed<Factor>(from[i], from[i + 1]);
+}
+
+template <int n>
+__device__ __forceinline__ void widen_state(float (&to)[n], const uint32_t (&from)[n / 8][4]) {
+#pragma unroll
+  for (int i = 0; i < n; i += 2) {
+    const float2 v = unpacked<Factor>(from[i / 8][i / 2 % 4]);
+    to[i] = v.x, to[i + 1] = v.y;
+  }
 }
 
 // y = state C^T: the state is an operand as it is.

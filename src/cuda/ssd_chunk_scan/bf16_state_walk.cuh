@@ -8,51 +8,79 @@
 
 namespace hiss::cuda::ssd {
 
-// States between segments are handed on rounded too, as walk_states does through this overload.
-template <int kN, int kHeads, bool kZ, int n>
-__device__ __forceinline__ void hand_on(const Bench<Bf16StateShared<kN, kHeads, kZ, false>>& w,
-                                        int rank, const float (&state)[n], float decay) {
-  float* to = w.exchange(rank);
-#pragma unroll
-  for (int i = 0; i < n; i += 8)
-    *reinterpret_cast<uint4*>(to + i * 64) = {
-        packed<Factor>(state[i], state[i + 1]), packed<Factor>(state[i + 2], state[i + 3]),
-        packed<Factor>(state[i + 4], state[i + 5]), packed<Factor>(state[i + 6], state[i + 7])};
-  to[n * 64] = decay;
-}
-
 template <class S, int n>
-__device__ void load_initial(const Bf16StateScan& k, const Bench<S>& w, uint32_t (&state)[n][4]) {
+__device__ void begin_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
 #pragma unroll
   for (int j = 0; j < n; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) state[j][i] = 0;
+  const HopperScan& k = w.k;
   if (k.initial && w.l.stored)
-    load_state(
-        state,
-        k.initial + w.p.sequence * k.base.initial_stride[0] + w.head * k.base.initial_stride[1],
-        k.base.initial_stride[2], k.base.dstate, w.row_in_head, w.l);
+    load_state(state,
+               reinterpret_cast<const __nv_bfloat16*>(k.initial) +
+                   w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
+               k.initial_stride[2], k.dstate, w.row_in_head, w.l);
 }
 
-// By the first segment for the later ones: the second pass may overwrite the initial state.
-template <class S>
-__device__ void hand_on_initial(const Bf16StateScan& k, const Bench<S>& w) {
-  if (k.initial == nullptr || w.p.rank != 0) return;
-  uint32_t state[4 * S::kPanels][4];
-  load_initial(k, w, state);
-  float* to = w.exchange(0);
+template <class S, int n>
+__device__ void store_checkpoint(const Bench<S>& w, int64_t checkpoint,
+                                 const uint32_t (&state)[n][4]) {
+  const HopperScan& k = w.k;
+  if (w.l.stored)
+    store_state(state,
+                reinterpret_cast<__nv_bfloat16*>(k.checkpoints) + w.p.row * k.checkpoint_stride[0] +
+                    checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
+                k.checkpoint_stride[3], k.dstate, w.row_in_head, w.l);
+}
+
+template <class S, int n>
+__device__ void store_final(const Bench<S>& w, const uint32_t (&state)[n][4]) {
+  const HopperScan& k = w.k;
+  if (k.final && w.p.last && w.l.stored)
+    store_state(state,
+                reinterpret_cast<__nv_bfloat16*>(k.final) + w.p.sequence * k.final_stride[0] +
+                    w.head * k.final_stride[1],
+                k.final_stride[2], k.dstate, w.row_in_head, w.l);
+}
+
+// What the walks of the other row call where the state is float32: its tensors are bf16.
+template <int kN, int kHeads, bool kZ, bool kOutputs, int n>
+__device__ __forceinline__ void begin_state(
+    const Bench<Bf16StateShared<kN, kHeads, kZ, kOutputs>>& w, float (&state)[n]) {
+  uint32_t rounded[n / 8][4];
+  begin_state(w, rounded);
+  widen_state(state, rounded);
+}
+
+template <int kN, int kHeads, bool kZ, bool kOutputs, int n>
+__device__ __forceinline__ void store_checkpoint(
+    const Bench<Bf16StateShared<kN, kHeads, kZ, kOutputs>>& w, int64_t checkpoint,
+    const float (&state)[n]) {
+  uint32_t rounded[n / 8][4];
+  round_state(rounded, state);
+  store_checkpoint(w, checkpoint, rounded);
+}
+
+// States that are kept in bf16 are handed on so too.
+template <int kHeads, bool kZ, int n>
+__device__ __forceinline__ void hand_on(const Bench<Bf16StateShared<256, kHeads, kZ, false>>& w,
+                                        int rank, const float (&state)[n], float decay) {
+  float* to = w.exchange(rank);
+  uint32_t rounded[n / 8][4];
+  round_state(rounded, state);
 #pragma unroll
-  for (int j = 0; j < 4 * S::kPanels; ++j)
-    *reinterpret_cast<uint4*>(to + j * 512) = {state[j][0], state[j][1], state[j][2], state[j][3]};
-  to[S::kPanels * 2048] = 0.0f;
+  for (int j = 0; j < n / 8; ++j)
+    *reinterpret_cast<uint4*>(to + j * 512) = {rounded[j][0], rounded[j][1], rounded[j][2],
+                                               rounded[j][3]};
+  to[n * 64] = decay;
 }
 
 // The state at the beginning of a segment, from the earlier ones in their order.
 template <class S, int n>
-__device__ void gather_state(const Bf16StateScan& k, const Bench<S>& w, uint32_t (&state)[n][4]) {
+__device__ void gather_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
   float sum[8 * n] = {};
 #pragma unroll 1
-  for (int rank = k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
+  for (int rank = w.k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
     const float* from = w.exchange(rank);
     const float decay = from[n * 512];
 #pragma unroll
@@ -67,25 +95,63 @@ __device__ void gather_state(const Bf16StateScan& k, const Bench<S>& w, uint32_t
       }
     }
   }
-#pragma unroll
-  for (int j = 0; j < n; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      state[j][i] = packed<Factor>(sum[8 * j + 2 * i], sum[8 * j + 2 * i + 1]);
+  round_state(state, sum);
+}
+
+// state = state decay + weighted B for the panels behind the first two, which are under way.
+template <class S, int n>
+__device__ __forceinline__ void finish_panels(uint32_t (&state)[n][4], float (&even)[32],
+                                              float (&odd)[32], const float (&decay)[2],
+                                              uint32_t (&weighted)[4][4], uint32_t stage) {
+  static_assert(S::kPanels == 4);
+  wgmma_wait<1>();
+  take_panel(state, 0, even);
+  start_panel(even, state, 2, decay, weighted, stage);
+  wgmma_wait<1>();
+  take_panel(state, 1, odd);
+  start_panel(odd, state, 3, decay, weighted, stage);
+  wgmma_wait<1>();
+  take_panel(state, 2, even);
+  wgmma_wait<0>();
+  take_panel(state, 3, odd);
+  pin(weighted);
+}
+
+// A chunk before the block's range, for the state.
+template <class T, class S, int n>
+__device__ __forceinline__ void walk_ahead(const Bench<S>& w, uint32_t (&state)[n][4],
+                                           const Rings<S>& ring, int& previous_row) {
+  const int at = ring.stage.at, row_at = ring.row.at;
+  const uint32_t stage = w.stages.base + at * S::kStage;
+  const Scalars& own = w.stages.scalars(at, w.l.slot);
+  convert_tiles<T, S>(w.stages.memory + at * S::kStage, S::kPanels, 128, 256);
+  uint32_t x[4][4], weighted[4][4];
+  load_rows<T>(x, w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile, w.l);
+  weigh_rows(weighted, x, w.l, own);
+  const float decay[2] = {own.from_start[kChunk - 1], own.from_start[kChunk - 1]};
+  float even[32], odd[32];
+  start_panel(even, state, 0, decay, weighted, stage);
+  start_panel(odd, state, 1, decay, weighted, stage);
+  finish_panels<S>(state, even, odd, decay, weighted, stage);
+  if (w.l.lane == 0) {
+    w.stages.empty[at].arrive();
+    w.stages.row_empty[row_at].arrive();
+    give_back_row(w, previous_row);
+  }
+  previous_row = -1;
 }
 
 // The whole of a segment, from the state before it. The state is brought up to date panel by
 // panel, in float32, two panels at a time.
 template <class T, class S, bool kZ, int n>
-__device__ void walk_bf16(const Bf16StateScan& scan, const Bench<S>& w, uint32_t (&state)[n][4],
-                          Progress<S>& progress) {
+__device__ void walk_bf16(const Bench<S>& w, uint32_t (&state)[n][4], Progress<S>& progress) {
   const HopperScan& k = w.k;
   const Lane& l = w.l;
   const bool skips = k.D && k.D_stride[1] != 0;
   uint32_t skip[4] = {};
   if (skips) read_skip(w, skip);
   auto& [ring, from, previous_row] = progress;
-  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance(), from.advance()) {
+  for (Cutter<true> cut(k, w.p); !cut.done(); cut.next(k), ring.advance()) {
     const int at = ring.stage.at, row_at = ring.row.at, length = cut.length;
     const uint32_t stage = w.stages.base + at * S::kStage;
     const uint32_t tile = w.stages.row_base + row_at * S::kRowStage + w.warpgroup * kTile;
@@ -93,6 +159,10 @@ __device__ void walk_bf16(const Bf16StateScan& scan, const Bench<S>& w, uint32_t
     char* tile_memory = w.stages.row_memory + row_at * S::kRowStage + w.warpgroup * kTile;
     const Scalars& own = w.stages.scalars(at, l.slot);
     w.stages.full[at].wait(ring.stage.phase);
+    if (cut.t < w.p.begin) {
+      walk_ahead<T>(w, state, ring, previous_row);
+      continue;
+    }
     if constexpr (!std::is_same_v<T, Factor>)  // B and C are converted before the weights
       w.stages.weights_full[from.at].wait(from.phase);
     if (length < kChunk) [[unlikely]]
@@ -125,25 +195,11 @@ __device__ void walk_bf16(const Bf16StateScan& scan, const Bench<S>& w, uint32_t
     start_panel(odd, state, 1, decay, weighted, stage);
     named_barrier(1 + w.warpgroup, 128);
     store_output(w, tile, tile_memory, cut.t, length);
-    wgmma_wait<1>();
-    take_panel(state, 0, even);
-    if constexpr (S::kPanels == 4) {
-      start_panel(even, state, 2, decay, weighted, stage);
-      wgmma_wait<1>();
-      take_panel(state, 1, odd);
-      start_panel(odd, state, 3, decay, weighted, stage);
-      wgmma_wait<1>();
-      take_panel(state, 2, even);
-    }
-    wgmma_wait<0>();
-    take_panel(state, S::kPanels - 1, odd);
-    pin(weighted);
+    finish_panels<S>(state, even, odd, decay, weighted, stage);
     if (l.lane == 0) w.stages.empty[at].arrive();
-    if (cut.at_checkpoint && l.stored) [[unlikely]]
-      store_state(state,
-                  scan.checkpoints + w.p.row * k.checkpoint_stride[0] +
-                      cut.checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
-                  k.checkpoint_stride[3], k.dstate, w.row_in_head, l);
+    from.advance();
+    if (cut.at_checkpoint) [[unlikely]]
+      store_checkpoint(w, cut.checkpoint, state);
   }
 }
 
