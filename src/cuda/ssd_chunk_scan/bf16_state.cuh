@@ -34,10 +34,23 @@ struct Bf16StateShared<256, kHeads, kZ, true> : Shared<256, kHeads, kZ, false> {
   static_assert(kStages >= 2 && kRowStages >= 2);
 };
 
-// Row of the pair `i` of an operand, beside the thread's first, and its column.
-__device__ __forceinline__ int row_of(int i) { return i % 2 * 8; }
-__device__ __forceinline__ int column_of(int j, int i, const Lane& l) {
-  return 16 * j + i / 2 * 8 + l.column;
+// The pair `i` of an operand, of 16 columns of a state, as it is kept or as it is rounded.
+template <int n>
+__device__ __forceinline__ uint32_t pair_of(const uint32_t (&state)[n][4], int j, int i) {
+  return state[j][i];
+}
+template <int n>
+__device__ __forceinline__ uint32_t pair_of(const float (&state)[n], int j, int i) {
+  return packed<Factor>(state[8 * j + 2 * i], state[8 * j + 2 * i + 1]);
+}
+template <int n>
+__device__ __forceinline__ void set_pair(uint32_t (&state)[n][4], int j, int i, uint32_t pair) {
+  state[j][i] = pair;
+}
+template <int n>
+__device__ __forceinline__ void set_pair(float (&state)[n], int j, int i, uint32_t pair) {
+  const float2 v = unpacked<Factor>(pair);
+  state[8 * j + 2 * i] = v.x, state[8 * j + 2 * i + 1] = v.y;
 }
 
 // Whether rows of states can be accessed two at a time. dstate is even.
@@ -45,56 +58,44 @@ __device__ inline bool in_pairs(const __nv_bfloat16* rows, int64_t p_stride) {
   return reinterpret_cast<uintptr_t>(rows) % 4 == 0 && p_stride % 2 == 0;
 }
 
-template <int n>
-__device__ void store_state(const uint32_t (&state)[n][4], __nv_bfloat16* to, int64_t p_stride,
-                            int dstate, int row_in_head, const Lane& l) {
+// The pairs of a thread's part of a state in memory: f(j, i, where) for each that exists.
+template <int n, class F>
+__device__ __forceinline__ void for_each_stored_pair(const HopperScan& k, const Lane& l, int row,
+                                                     int64_t p_stride, F&& f) {
+#pragma unroll
+  for (int j = 0; j < n; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int column = 16 * j + i / 2 * 8 + l.column;
+      if (column < k.dstate) f(j, i, (row + i % 2 * 8) * p_stride + column);
+    }
+}
+
+template <int n, class State>
+__device__ __forceinline__ void store_state(const State& state, const HopperScan& k, const Lane& l,
+                                            int row, __nv_bfloat16* to, int64_t p_stride) {
+  auto* elements = reinterpret_cast<uint16_t*>(to);
   const bool pairs = in_pairs(to, p_stride);
-#pragma unroll
-  for (int j = 0; j < n; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int column = column_of(j, i, l);
-      auto* at = reinterpret_cast<uint16_t*>(to + (row_in_head + row_of(i)) * p_stride + column);
-      if (column >= dstate) continue;
-      if (pairs)
-        *reinterpret_cast<uint32_t*>(at) = state[j][i];
-      else
-        at[0] = static_cast<uint16_t>(state[j][i]),
-        at[1] = static_cast<uint16_t>(state[j][i] >> 16);
-    }
+  for_each_stored_pair<n>(k, l, row, p_stride, [&](int j, int i, int64_t at) {
+    const uint32_t v = pair_of(state, j, i);
+    if (pairs)
+      *reinterpret_cast<uint32_t*>(elements + at) = v;
+    else
+      elements[at] = static_cast<uint16_t>(v), elements[at + 1] = static_cast<uint16_t>(v >> 16);
+  });
 }
 
-template <int n>
-__device__ void load_state(uint32_t (&state)[n][4], const __nv_bfloat16* from, int64_t p_stride,
-                           int dstate, int row_in_head, const Lane& l) {
+// What is not in memory stays as it is.
+template <int n, class State>
+__device__ __forceinline__ void load_state(State& state, const HopperScan& k, const Lane& l,
+                                           int row, const __nv_bfloat16* from, int64_t p_stride) {
+  const auto* elements = reinterpret_cast<const uint16_t*>(from);
   const bool pairs = in_pairs(from, p_stride);
-#pragma unroll
-  for (int j = 0; j < n; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int column = column_of(j, i, l);
-      const auto* at =
-          reinterpret_cast<const uint16_t*>(from + (row_in_head + row_of(i)) * p_stride + column);
-      state[j][i] = 0;
-      if (column >= dstate) continue;
-      state[j][i] = pairs ? *reinterpret_cast<const uint32_t*>(at)
-                          : at[0] | static_cast<uint32_t>(at[1]) << 16;
-    }
-}
-
-template <int n>
-__device__ __forceinline__ void round_state(uint32_t (&to)[n / 8][4], const float (&from)[n]) {
-#pragma unroll
-  for (int i = 0; i < n; i += 2) to[i / 8][i / 2 % 4] = packed<Factor>(from[i], from[i + 1]);
-}
-
-template <int n>
-__device__ __forceinline__ void widen_state(float (&to)[n], const uint32_t (&from)[n / 8][4]) {
-#pragma unroll
-  for (int i = 0; i < n; i += 2) {
-    const float2 v = unpacked<Factor>(from[i / 8][i / 2 % 4]);
-    to[i] = v.x, to[i + 1] = v.y;
-  }
+  for_each_stored_pair<n>(k, l, row, p_stride, [&](int j, int i, int64_t at) {
+    set_pair(state, j, i,
+             pairs ? *reinterpret_cast<const uint32_t*>(elements + at)
+                   : elements[at] | static_cast<uint32_t>(elements[at + 1]) << 16);
+  });
 }
 
 // y = state C^T: the state is an operand as it is.

@@ -29,23 +29,24 @@ __global__ __launch_bounds__(Bf16StateShared<kN, kHeads, kZ, true>::kThreads,
   if (k.segments == 1) wait_for_previous_launch();
   release_next_launch();
   run_block<T, S, kZ, true>(k, [](const Bench<S>& w, Progress<S>& progress) {
-    uint32_t rounded[kN / 16][4];
     if constexpr (kN <= kAccumulatedDstate) {
       float state[kN / 2];
       if (w.k.segments == 1)
-        begin_state(w, state);
+        load_initial(w, state);
       else
         gather_state(w, state);
+      pin(state);  // or registers of what was loaded move to others at each step of the walk
       walk_rows<T, S, kZ>(w, state, progress);
-      round_state(rounded, state);
+      store_final(w, state);
     } else {
+      uint32_t state[kN / 16][4];
       if (w.k.segments == 1)
-        begin_state(w, rounded);
+        load_initial(w, state);
       else
-        gather_state(w, rounded);
-      walk_bf16<T, S, kZ>(w, rounded, progress);
+        gather_state(w, state);
+      walk_bf16<T, S, kZ>(w, state, progress);
+      store_final(w, state);
     }
-    store_final(w, rounded);
   });
 }
 

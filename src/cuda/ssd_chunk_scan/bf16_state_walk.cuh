@@ -8,57 +8,52 @@
 
 namespace hiss::cuda::ssd {
 
-template <class S, int n>
-__device__ void begin_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
-#pragma unroll
-  for (int j = 0; j < n; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) state[j][i] = 0;
+template <class S, class State>
+__device__ __forceinline__ void load_initial(const Bench<S>& w, State& state) {
   const HopperScan& k = w.k;
+#pragma unroll
+  for (int i = 0; i < 16 * S::kPanels; ++i) set_pair(state, i / 4, i % 4, 0);
   if (k.initial && w.l.stored)
-    load_state(state,
-               reinterpret_cast<const __nv_bfloat16*>(k.initial) +
-                   w.p.sequence * k.initial_stride[0] + w.head * k.initial_stride[1],
-               k.initial_stride[2], k.dstate, w.row_in_head, w.l);
+    load_state<4 * S::kPanels>(state, k, w.l, w.row_in_head,
+                               reinterpret_cast<const __nv_bfloat16*>(k.initial) +
+                                   w.p.sequence * k.initial_stride[0] +
+                                   w.head * k.initial_stride[1],
+                               k.initial_stride[2]);
 }
 
-template <class S, int n>
-__device__ void store_checkpoint(const Bench<S>& w, int64_t checkpoint,
-                                 const uint32_t (&state)[n][4]) {
-  const HopperScan& k = w.k;
-  if (w.l.stored)
-    store_state(state,
-                reinterpret_cast<__nv_bfloat16*>(k.checkpoints) + w.p.row * k.checkpoint_stride[0] +
-                    checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
-                k.checkpoint_stride[3], k.dstate, w.row_in_head, w.l);
-}
-
-template <class S, int n>
-__device__ void store_final(const Bench<S>& w, const uint32_t (&state)[n][4]) {
+template <class S, class State>
+__device__ __forceinline__ void store_final(const Bench<S>& w, const State& state) {
   const HopperScan& k = w.k;
   if (k.final && w.p.last && w.l.stored)
-    store_state(state,
-                reinterpret_cast<__nv_bfloat16*>(k.final) + w.p.sequence * k.final_stride[0] +
-                    w.head * k.final_stride[1],
-                k.final_stride[2], k.dstate, w.row_in_head, w.l);
+    store_state<4 * S::kPanels>(state, k, w.l, w.row_in_head,
+                                reinterpret_cast<__nv_bfloat16*>(k.final) +
+                                    w.p.sequence * k.final_stride[0] + w.head * k.final_stride[1],
+                                k.final_stride[2]);
+}
+
+template <class S, class State>
+__device__ __forceinline__ void store_checkpoint_pairs(const Bench<S>& w, int64_t checkpoint,
+                                                       const State& state) {
+  const HopperScan& k = w.k;
+  if (w.l.stored)
+    store_state<4 * S::kPanels>(
+        state, k, w.l, w.row_in_head,
+        reinterpret_cast<__nv_bfloat16*>(k.checkpoints) + w.p.row * k.checkpoint_stride[0] +
+            checkpoint * k.checkpoint_stride[1] + w.head * k.checkpoint_stride[2],
+        k.checkpoint_stride[3]);
 }
 
 // What the walks of the other row call where the state is float32: its tensors are bf16.
 template <int kN, int kHeads, bool kZ, bool kOutputs, int n>
 __device__ __forceinline__ void begin_state(
     const Bench<Bf16StateShared<kN, kHeads, kZ, kOutputs>>& w, float (&state)[n]) {
-  uint32_t rounded[n / 8][4];
-  begin_state(w, rounded);
-  widen_state(state, rounded);
+  load_initial(w, state);
 }
-
 template <int kN, int kHeads, bool kZ, bool kOutputs, int n>
 __device__ __forceinline__ void store_checkpoint(
     const Bench<Bf16StateShared<kN, kHeads, kZ, kOutputs>>& w, int64_t checkpoint,
     const float (&state)[n]) {
-  uint32_t rounded[n / 8][4];
-  round_state(rounded, state);
-  store_checkpoint(w, checkpoint, rounded);
+  store_checkpoint_pairs(w, checkpoint, state);
 }
 
 // States that are kept in bf16 are handed on so too.
@@ -66,12 +61,10 @@ template <int kHeads, bool kZ, int n>
 __device__ __forceinline__ void hand_on(const Bench<Bf16StateShared<256, kHeads, kZ, false>>& w,
                                         int rank, const float (&state)[n], float decay) {
   float* to = w.exchange(rank);
-  uint32_t rounded[n / 8][4];
-  round_state(rounded, state);
 #pragma unroll
   for (int j = 0; j < n / 8; ++j)
-    *reinterpret_cast<uint4*>(to + j * 512) = {rounded[j][0], rounded[j][1], rounded[j][2],
-                                               rounded[j][3]};
+    *reinterpret_cast<uint4*>(to + j * 512) = {pair_of(state, j, 0), pair_of(state, j, 1),
+                                               pair_of(state, j, 2), pair_of(state, j, 3)};
   to[n * 64] = decay;
 }
 
@@ -95,7 +88,8 @@ __device__ void gather_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
       }
     }
   }
-  round_state(state, sum);
+#pragma unroll
+  for (int i = 0; i < 4 * n; ++i) set_pair(state, i / 4, i % 4, pair_of(sum, i / 4, i % 4));
 }
 
 // state = state decay + weighted B for the panels behind the first two, which are under way.
@@ -199,7 +193,7 @@ __device__ void walk_bf16(const Bench<S>& w, uint32_t (&state)[n][4], Progress<S
     if (l.lane == 0) w.stages.empty[at].arrive();
     from.advance();
     if (cut.at_checkpoint) [[unlikely]]
-      store_checkpoint(w, cut.checkpoint, state);
+      store_checkpoint_pairs(w, cut.checkpoint, state);
   }
 }
 
