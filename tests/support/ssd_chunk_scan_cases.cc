@@ -241,6 +241,9 @@ void add_rounded_states(CaseList<SsdChunkScan, Spec>& list) {
   with("packed_dstate_256", [](Spec& c) { c.lengths = {130, 0, 1, 300, 3}; });
   with("checkpoints_dstate_256", [](Spec& c) { c.seqlen = 400, c.checkpoints = {0, 63, 64, 250}; });
   with("final_is_initial_dstate_256", [](Spec& c) { c.final_is_initial = true, c.seqlen = 500; });
+  // In place no block can walk what another has written: states are handed on.
+  with("final_is_initial_long_dstate_256",
+       [](Spec& c) { c.final_is_initial = true, c.nheads = 1, c.seqlen = 1600; });
   with("headdim_128_dstate_256", [](Spec& c) { c.headdim = 128, c.seqlen = 200; });
   with("spaced_states", [](Spec& c) { c.state_place = Place::kWideRow, c.seqlen = 200; });
   with("nan_dstate_256", [](Spec& c) { c.special = NAN, c.seqlen = 200; });

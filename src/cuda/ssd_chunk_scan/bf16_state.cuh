@@ -85,6 +85,31 @@ __device__ __forceinline__ void store_state(const State& state, const HopperScan
   });
 }
 
+// The same by way of shared memory, 64 states at a time: written as they lie in registers they are
+// 16 bytes of a row at once, and memory fetches the rest of 32 first. `row`: the warp's first;
+// `tile`: 64 rows of 128 bytes, of which the warp uses its own.
+template <int n, class State>
+__device__ __forceinline__ void store_state_by_rows(const State& state, const HopperScan& k,
+                                                    const Lane& l, int row, __nv_bfloat16* to,
+                                                    int64_t p_stride, uint32_t tile,
+                                                    const char* tile_memory) {
+#pragma unroll
+  for (int j = 0; j < n; ++j) {
+    const uint32_t pairs[4] = {pair_of(state, j, 0), pair_of(state, j, 1), pair_of(state, j, 2),
+                               pair_of(state, j, 3)};
+    store_matrices(tile + swizzled(16 * l.warp + l.lane % 16, j % 4 * 2 + l.lane / 16), pairs);
+    if (j % 4 != 3) continue;
+    __syncwarp();
+    const int column = 16 * (j - 3) + l.lane % 8 * 8;
+#pragma unroll
+    for (int i = l.lane / 8; i < 16; i += 4)
+      if (column < k.dstate)
+        *reinterpret_cast<uint4*>(to + (row + i) * p_stride + column) =
+            *reinterpret_cast<const uint4*>(tile_memory + swizzled(16 * l.warp + i, l.lane % 8));
+    __syncwarp();
+  }
+}
+
 // What is not in memory stays as it is.
 template <int n, class State>
 __device__ __forceinline__ void load_state(State& state, const HopperScan& k, const Lane& l,

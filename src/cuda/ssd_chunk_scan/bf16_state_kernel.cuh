@@ -37,7 +37,7 @@ __global__ __launch_bounds__(Bf16StateShared<kN, kHeads, kZ, true>::kThreads,
         gather_state(w, state);
       pin(state);  // or registers of what was loaded move to others at each step of the walk
       walk_rows<T, S, kZ>(w, state, progress);
-      store_final(w, state);
+      store_final(w, state, progress.previous_row);
     } else {
       uint32_t state[kN / 16][4];
       if (w.k.segments == 1)
@@ -45,7 +45,7 @@ __global__ __launch_bounds__(Bf16StateShared<kN, kHeads, kZ, true>::kThreads,
       else
         gather_state(w, state);
       walk_bf16<T, S, kZ>(w, state, progress);
-      store_final(w, state);
+      store_final(w, state, progress.previous_row);
     }
   });
 }

@@ -21,14 +21,28 @@ __device__ __forceinline__ void load_initial(const Bench<S>& w, State& state) {
                                k.initial_stride[2]);
 }
 
+// By way of the memory of the last y, once that has left it.
 template <class S, class State>
-__device__ __forceinline__ void store_final(const Bench<S>& w, const State& state) {
+__device__ __forceinline__ void store_final(const Bench<S>& w, const State& state,
+                                            int previous_row) {
   const HopperScan& k = w.k;
-  if (k.final && w.p.last && w.l.stored)
-    store_state<4 * S::kPanels>(state, k, w.l, w.row_in_head,
-                                reinterpret_cast<__nv_bfloat16*>(k.final) +
-                                    w.p.sequence * k.final_stride[0] + w.head * k.final_stride[1],
-                                k.final_stride[2]);
+  if (threadIdx.x % 128 == 0) wait_stores_read();
+  named_barrier(1 + w.warpgroup, 128);
+  if (!k.final || !w.p.last || __all_sync(~0u, !w.l.stored)) return;
+  auto* to = reinterpret_cast<__nv_bfloat16*>(k.final) + w.p.sequence * k.final_stride[0] +
+             w.head * k.final_stride[1];
+  const int64_t p_stride = k.final_stride[2];
+  const bool in_rows =
+      previous_row >= 0 && reinterpret_cast<uintptr_t>(to) % 16 == 0 && p_stride % 8 == 0;
+  // By votes, so that the compiler knows that the warp is of one mind.
+  if (__all_sync(~0u, in_rows)) {
+    const int at = previous_row * S::kRowStage + w.warpgroup * kTile;
+    store_state_by_rows<4 * S::kPanels>(state, k, w.l, w.row_in_head - w.l.lane / 4, to, p_stride,
+                                        w.stages.row_base + at, w.stages.row_memory + at);
+    fence_async_proxy();
+  } else {
+    store_state<4 * S::kPanels>(state, k, w.l, w.row_in_head, to, p_stride);
+  }
 }
 
 template <class S, class State>

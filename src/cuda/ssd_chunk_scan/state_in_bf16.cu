@@ -23,27 +23,30 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
   return fast_row_declines(p, machine, DType::kBF16, padded(p.dstate));
 }
 
-// Up to kAccumulatedDstate those of the other row.
+// Up to kAccumulatedDstate those of the other row; above it a chunk that is walked for its state
+// waits for its tiles, which in the first of two passes the next chunk's products hide.
 constexpr Costs kAccumulated{
     .state_chunk = 0.46, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
 constexpr Costs kRounded{
     .state_chunk = 0.45, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
+constexpr Costs kWalked{.state_chunk = 0.75, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
 
-const Costs& costs(const SsdChunkScan::Problem& p) {
-  return p.dstate <= kAccumulatedDstate ? kAccumulated : kRounded;
+bool is_rounded(const SsdChunkScan::Problem& p) { return p.dstate > kAccumulatedDstate; }
+
+Segments segments_of(const SsdChunkScan::Problem& p, const Machine& machine) {
+  return choose_segments(work_of(p), machine.num_sms, is_rounded(p) ? kRounded : kAccumulated);
 }
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const Segments segments = choose_segments(work_of(p), machine.num_sms, costs(p));
-  return exchange_bytes(p, segments.count, padded(p.dstate));
+  return exchange_bytes(p, segments_of(p, machine).count, padded(p.dstate));
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  const Segments segments = choose_segments(work_of(p), this_machine().num_sms, costs(p));
+  const Segments segments = segments_of(p, this_machine());
   HopperScan scan = scan_of(args, p, segments.count);
-  scan.ranges = ranges_of(args, p, costs(p), segments.cost);
+  scan.ranges = ranges_of(args, p, is_rounded(p) ? kWalked : kAccumulated, segments.cost);
   if (scan.ranges.count > 0) scan.segments = 1;
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
