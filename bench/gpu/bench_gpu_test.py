@@ -269,6 +269,11 @@ class RunLines(unittest.TestCase):
     self.assertIn("**found** in 2 processes: bad",
                   self.lines(dict(sanitizers=found(failed=["bad", "bad<int>(x)+0x10"]))))
 
+  def test_kernels_that_a_tool_left_out_are_told(self):
+    text = self.lines(dict(seed=1, sanitizers=found(left_out=["op/cuda.a"])))
+    self.assertIn("racecheck: 3 cases of 1 kernels", text)
+    self.assertIn("not run: `op/cuda.a`", text)
+
   def test_a_row_that_is_wrong_is_told(self):
     self.assertIn("**Failed**: cases of a",
                   self.lines(dict(seed=1, failed={"cases of a": 1}, sanitizers=found())))

@@ -220,7 +220,9 @@ Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, c
     must(cudaStreamSynchronize(stream), "run");
   } else {
     const typename Op::Problem problem = Op::describe(mirror.args());
-    verdict.covers = {c.name, mirror.bytes(), traits_of<Op>(problem), functions_of(stream, record)};
+    Launches launches = launches_of(stream, record);
+    verdict.covers = {c.name, mirror.bytes(), traits_of<Op>(problem), std::move(launches.functions),
+                      launches.shared_memory};
     status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
       must(cudaGraphLaunch(graph, stream), "launch");
     });
