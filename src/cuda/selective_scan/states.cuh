@@ -96,16 +96,32 @@ __device__ void load_first_states(const ScanArgs& p, const Place& place, int pas
     });
   }
   if constexpr (V::kRole != Role::kSegments) return;
-  const int64_t own = place.segment == 0 ? p.segments - 1 : 0;
+  const int64_t begins_at = place.segment == 0 ? p.segments - 1 : 0;
   states.each(p, place, pass, [&](float& h, float&, int64_t d, int64_t n) {
-    h = segment_state(p, place, own, d, n);
+    h = segment_state(p, place, begins_at, d, n);
   });
+  const int64_t first = pass * kPassStates + states.state;
 #pragma unroll 1
-  for (int64_t slot = 1; slot < place.segment; ++slot)
-    states.each(p, place, pass, [&](float& h, float& rate, int64_t d, int64_t n) {
-      h = __fmaf_rn(exp2_flushed(segment_delta(p, place, slot, d) * rate), h,
-                    segment_state(p, place, slot, d, n));
-    });
+  for (int64_t slot = 1; slot < place.segment; ++slot) {
+    // All of a slot is asked for before any of it is used, without a branch a state.
+    float own[S::kChannels][S::kStates], delta[S::kChannels];
+#pragma unroll
+    for (int c = 0; c < S::kChannels; ++c) {
+      const int64_t d = place.first + states.channel + c;
+      const bool real = states.channel + c < place.channels;
+      const float* from = &segment_state(p, place, slot, d, first);
+      delta[c] = real ? segment_delta(p, place, slot, d) : 0.0f;
+#pragma unroll
+      for (int n = 0; n < S::kStates; ++n)
+        own[c][n] = real && first + n < p.dstate ? from[n] : 0.0f;
+    }
+#pragma unroll
+    for (int c = 0; c < S::kChannels; ++c)
+#pragma unroll
+      for (int n = 0; n < S::kStates; ++n)
+        states.h[c][n] =
+            __fmaf_rn(exp2_flushed(delta[c] * states.A[c][n]), states.h[c][n], own[c][n]);
+  }
 }
 
 }  // namespace hiss::cuda::selective_scan
