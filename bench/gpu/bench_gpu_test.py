@@ -266,7 +266,8 @@ class RunLines(unittest.TestCase):
     self.assertIn("memcheck: 3 cases of 2 kernels", text)
     self.assertIn("not counted: a and b: why", text)
     self.assertNotIn("failed", text)
-    self.assertIn("**failed**: bad", self.lines(dict(sanitizers=found(failed=["bad"]))))
+    self.assertIn("**found** in 2 processes: bad",
+                  self.lines(dict(sanitizers=found(failed=["bad", "bad<int>(x)+0x10"]))))
 
   def test_a_row_that_is_wrong_is_told(self):
     self.assertIn("**Failed**: cases of a",

@@ -101,10 +101,27 @@ class Sanitize(unittest.TestCase):
     self.assertEqual(count, 1)
     self.assertIn("mbarrier", entry.reason)
 
+  def test_places_of_a_named_race_may_come_in_either_order(self):
+    write = "Write access at void hiss::cuda::ssd::write_scalars<(bool)1>(p)+0x1"
+    read = "Read access at hiss::cuda::ssd::store_weights<(int)2>(q)+0x2"
+    for first, second in ((write, read), (read, write)):
+      output = CLEAN.replace("0 wrong", f"========= Warning: Race reported between {first}\n"
+                             f"=========     and {second} [8 hazards]\n=========\n0 wrong")
+      self.assertEqual(sanitize.judge("racecheck", 0, output)[0], "")
+
   def test_any_other_race_fails(self):
     for name in ("store_weights", "write_scalars"):
       failure, _ = sanitize.judge("racecheck", 99, RACE.replace(name, "store_other"))
       self.assertIn("store_other", failure)
+
+  def test_all_findings_are_told_once_by_the_names_of_their_functions(self):
+    twice = RACE.replace("store_weights", "a").replace("write_scalars", "b") + RACE.replace(
+        "store_weights", "c")
+    self.assertEqual(
+        sanitize.judge("racecheck", 99, twice)[0],
+        "Error: Race reported between Read access at hiss::cuda::ssd::a and Write access at "
+        "hiss::cuda::ssd::b; Error: Race reported between Read access at hiss::cuda::ssd::c and "
+        "Write access at hiss::cuda::ssd::write_scalars")
 
   def test_one_more_place_in_a_named_race_fails(self):
     other = RACE.replace("write_scalars<(bool)1>(y)+0x80", "store_other(y)+0x80")

@@ -10,10 +10,12 @@ With --into they take the place of what the document has between its lines
 gpu-sweep and gpu-losses.
 """
 import argparse
+import collections
 import json
 import pathlib
 
 import merge
+import sanitize
 
 # What the kernels must reach, in microseconds: (operator, sizes and type, at most, aim). The bars of
 # the convolution and of decoding are shares of the copy speed: see bar_of.
@@ -159,10 +161,13 @@ def run_lines(result, name):
     return lines + ["", "There was no compute-sanitizer."]
   for tool in ("memcheck", "racecheck"):
     mine = found[tool]
-    text = f'- {tool}: {mine["cases"]} cases of {found["kernels"]} kernels without a finding, ' \
-           f'{mine["seconds"]} s'
+    text = f'- {tool}: at its end after {mine["seconds"]} s' if mine["failed"] else \
+        f'- {tool}: {mine["cases"]} cases of {found["kernels"]} kernels without a finding, ' \
+        f'{mine["seconds"]} s'
     text += "".join(f"; not counted: {name}" for name in sorted(mine["not_counted"]))
-    text += "".join(f"; **failed**: {failure}" for failure in mine["failed"])
+    failures = collections.Counter(sanitize.short(failure) for failure in mine["failed"])
+    text += "".join(f"; **found** in {count} processes: {failure}"
+                    for failure, count in failures.items())
     lines += ([""] if tool == "memcheck" else []) + [text]
   return lines
 

@@ -71,6 +71,17 @@ def findings_of(output):
   return found
 
 
+def short(text):
+  """A finding by the names of its functions: without template arguments, parameters, addresses."""
+  while re.search(r"<[^<>]*>", text):
+    text = re.sub(r"<[^<>]*>", "", text)
+  while re.search(r"\([^()]*\)", text):
+    text = re.sub(r"\([^()]*\)", "", text)
+  text = re.sub(r"\+0x[0-9a-f]+|\[\d+ hazards\]| const\b|\bvoid ", "", text)
+  parts = [" ".join(part.split()) for part in text.split(" and ")]
+  return " and ".join(dict.fromkeys(parts))
+
+
 def known(tool, finding):
   """The entry of KNOWN that this is, in either direction, or None."""
   for entry in KNOWN:
@@ -91,9 +102,9 @@ def judge(tool, code, output):
     if entry:
       counts[entry] += 1
     else:
-      unknown.append(" ".join([finding.text, *finding.others]))
+      unknown.append(short(" ".join([finding.text, *finding.others])))
   if unknown:
-    return unknown[0], counts
+    return "; ".join(dict.fromkeys(unknown)), counts
   if not re.search(r"^0 wrong$", output, re.M):
     return f"no answer, or a wrong one (ended with {code})", counts
   if not re.search(r"^========= (ERROR|RACECHECK) SUMMARY", output, re.M):

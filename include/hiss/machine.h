@@ -13,8 +13,8 @@ struct Machine {
   // CPU instruction sets, each with the companions its kernels use (avx512 = F, BW, DQ, VL, CD).
   bool sse4 = false, avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
   bool neon = false;
-  int cores = 1;                                                  // that this process may use
-  int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20, l3_bytes = 0;  // data caches; l1, l2 of one core
+  int cores = 1;                                    // that this process may use
+  int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;  // data caches of one core
   std::string cpu_name;
 
   int cuda_sm = 0;  // 90 for sm_90; 0: no device

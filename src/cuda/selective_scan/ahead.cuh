@@ -38,6 +38,7 @@ class Ahead {
     for (int t = 0; t < kTokens; ++t) {
       const float part = take_token();
       read_c(rate_of(t + 1)), read_next(step_of(t + 2), rate_of(t + 2));
+      __syncwarp();  // the other lane of the channel has read what lay here
       *shared_at<float>(part_at + t * kStep) = part;
     }
   }

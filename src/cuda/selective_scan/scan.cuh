@@ -124,6 +124,7 @@ __device__ __forceinline__ void scan_tile(const ScanArgs& p, int pass, int step_
     if constexpr (V::kOutput) {
       float total = scatter_sums<kLanes>(part, lane);
       float* to = sum + t * S::kStepRow;
+      __syncwarp();  // lanes of a channel have read what lay here
       if (!V::kWhole && pass > 0) total += *to;
       *to = total;
     }

@@ -4,16 +4,17 @@
 // The chunked scan on Hopper's matrix units, bulk copies in, bulk copies out.
 //
 // A block owns 128 rows (channels of neighbouring heads of a group) of one segment of a sequence.
-// One warpgroup copies tiles and makes decays; two compute, 64 rows each, with the state (rows by
-// dstate) in the accumulators from the segment's first token to its last. Chunks of 64 tokens:
+// One warpgroup copies tiles and makes decays, one makes W; two hold the state, 64 rows by dstate
+// each, in the accumulators from the segment's first token to its last. Chunks of 64 tokens:
 //
 //   W   = (C B^T) masked, decayed, times dt     for the block, one for each head, through shared
 //                                               memory
 //   y^T = state C^T, decayed, + x^T W^T         the state, rounded, and x are operands in registers
 //   state = state decayed + (x dt decay)^T B
 //
-// Where sequences and rows are too few for the chip, a sequence is cut into segments: a first
-// launch makes the states that they end with, a second the outputs.
+// Where sequences and rows are too few for the chip, a sequence is cut: into ranges whose blocks
+// walk the tokens before by themselves, or into segments, where a first launch makes the states
+// that they end with and a second the outputs.
 // docs/kernels/ssd_chunk_scan_sm90.md has the figures.
 
 #include <algorithm>
