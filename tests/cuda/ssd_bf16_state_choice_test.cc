@@ -8,8 +8,7 @@
 
 #include <string_view>
 
-#include "hiss/ops/ssd_chunk_scan.h"
-#include "support/hopper.h"
+#include "support/hopper_row.h"
 
 namespace hiss {
 namespace {
@@ -27,21 +26,9 @@ SsdChunkScan::Problem problem(int64_t nheads = 24, int64_t headdim = 128, int64_
           .device = Device::kCuda};
 }
 
-class Bf16StateSsd : public testing::Test {
+class Bf16StateSsd : public HopperRow {
  protected:
-  void SetUp() override {
-    for (const Kernel<SsdChunkScan>* kernel : kernels<SsdChunkScan>())
-      if (kernel->name == kName) row_ = kernel;
-    if (row_ == nullptr) GTEST_SKIP() << "no CUDA rows in this build";
-  }
-  // A problem with one thing changed.
-  template <class F>
-  Decline declines_with(F&& change) const {
-    SsdChunkScan::Problem p = problem();
-    change(p);
-    return row_->declines(p, hopper());
-  }
-  const Kernel<SsdChunkScan>* row_ = nullptr;
+  Bf16StateSsd() : HopperRow(kName, problem()) {}
 };
 
 TEST_F(Bf16StateSsd, IsTheChoiceForStatesOfBf16InTheFastClass) {
@@ -61,7 +48,7 @@ TEST_F(Bf16StateSsd, IsNeverChosenForStatesThatNobodyCalledBf16) {
     SsdChunkScan::Problem p = problem();
     p.state_dtype = state;
     EXPECT_NE(explain<SsdChunkScan>(p, hopper()).chosen, kName);
-    EXPECT_EQ(row_->declines(p, hopper()), why::kStateDtype);
+    EXPECT_EQ(declines(p), why::kStateDtype);
   }
   EXPECT_EQ(SsdChunkScan::describe({}).state_dtype, DType::kF32);
 }
@@ -76,11 +63,7 @@ TEST_F(Bf16StateSsd, TakesEveryOption) {
 }
 
 TEST_F(Bf16StateSsd, DeclinesByNameWhatItIsNotMadeFor) {
-  for (const int sm : {0, 80, 89, 100}) {
-    Machine machine = hopper();
-    machine.cuda_sm = sm;
-    EXPECT_EQ(row_->declines(problem(), machine), why::kDevice) << sm;
-  }
+  for (const int sm : {0, 80, 89, 100}) EXPECT_EQ(declines_on(sm), why::kDevice) << sm;
   for (const Precision precision : {Precision::kStandard, Precision::kStrict})
     EXPECT_EQ(declines_with([&](auto& p) { p.precision = precision; }), why::kPrecision);
   EXPECT_EQ(declines_with([](auto& p) { p.dtype = DType::kF32; }), why::kDtype);

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hiss/ops/ssd_chunk_scan.h"
-#include "support/hopper.h"
+#include "support/hopper_row.h"
 namespace hiss {
 namespace {
 constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulators";
@@ -25,22 +24,9 @@ SsdChunkScan::Problem problem(int64_t nheads = 80, int64_t headdim = 64, int64_t
           .precision = Precision::kFast,
           .device = Device::kCuda};
 }
-class HopperSsd : public testing::Test {
+class HopperSsd : public HopperRow {
  protected:
-  void SetUp() override {
-    for (const Kernel<SsdChunkScan>* kernel : kernels<SsdChunkScan>())
-      if (kernel->name == kName) row_ = kernel;
-    if (row_ == nullptr) GTEST_SKIP() << "no CUDA rows in this build";
-  }
-  Decline declines(const SsdChunkScan::Problem& p) const { return row_->declines(p, hopper()); }
-  // A problem with one thing changed.
-  template <class F>
-  Decline declines_with(F&& change) const {
-    SsdChunkScan::Problem p = problem();
-    change(p);
-    return declines(p);
-  }
-  const Kernel<SsdChunkScan>* row_ = nullptr;
+  HopperSsd() : HopperRow(kName, problem()) {}
 };
 TEST_F(HopperSsd, TakesTheModels) {
   for (const auto& [nheads, headdim, dstate, ngroups] :
@@ -67,11 +53,7 @@ TEST_F(HopperSsd, TakesBothShortTypesAndEveryOption) {
             "");
 }
 TEST_F(HopperSsd, DeclinesByNameWhatItIsNotMadeFor) {
-  for (const int sm : {0, 80, 89, 100}) {
-    Machine machine = hopper();
-    machine.cuda_sm = sm;
-    EXPECT_EQ(row_->declines(problem(), machine), why::kDevice) << sm;
-  }
+  for (const int sm : {0, 80, 89, 100}) EXPECT_EQ(declines_on(sm), why::kDevice) << sm;
   EXPECT_EQ(declines_with([](auto& p) { p.precision = Precision::kStandard; }), why::kPrecision);
   EXPECT_EQ(declines_with([](auto& p) { p.precision = Precision::kStrict; }), why::kPrecision);
   EXPECT_EQ(declines_with([](auto& p) { p.dtype = DType::kF32; }), why::kDtype);

@@ -8,8 +8,7 @@
 
 #include <string_view>
 
-#include "hiss/ops/ssd_chunk_scan.h"
-#include "support/hopper.h"
+#include "support/hopper_row.h"
 
 namespace hiss {
 namespace {
@@ -20,21 +19,9 @@ SsdChunkScan::Problem problem(int64_t nheads = 48, int64_t headdim = 64, int64_t
   return {.seqlen = seqlen, .nheads = nheads, .headdim = headdim, .device = Device::kCuda};
 }
 
-class HalvesSsd : public testing::Test {
+class HalvesSsd : public HopperRow {
  protected:
-  void SetUp() override {
-    for (const Kernel<SsdChunkScan>* kernel : kernels<SsdChunkScan>())
-      if (kernel->name == kName) row_ = kernel;
-    if (row_ == nullptr) GTEST_SKIP() << "no CUDA rows in this build";
-  }
-  // A problem with one thing changed.
-  template <class F>
-  Decline declines_with(F&& change) const {
-    SsdChunkScan::Problem p = problem();
-    change(p);
-    return row_->declines(p, hopper());
-  }
-  const Kernel<SsdChunkScan>* row_ = nullptr;
+  HalvesSsd() : HopperRow(kName, problem()) {}
 };
 
 TEST_F(HalvesSsd, IsTheChoiceForFloat32InBothClasses) {
@@ -57,11 +44,7 @@ TEST_F(HalvesSsd, TakesEveryOptionButCheckpoints) {
 }
 
 TEST_F(HalvesSsd, DeclinesByNameWhatItIsNotMadeFor) {
-  for (const int sm : {0, 80, 89, 100}) {
-    Machine machine = hopper();
-    machine.cuda_sm = sm;
-    EXPECT_EQ(row_->declines(problem(), machine), why::kDevice) << sm;
-  }
+  for (const int sm : {0, 80, 89, 100}) EXPECT_EQ(declines_on(sm), why::kDevice) << sm;
   EXPECT_EQ(declines_with([](auto& p) { p.precision = Precision::kStrict; }), why::kPrecision);
   EXPECT_EQ(declines_with([](auto& p) { p.dtype = DType::kBF16; }), why::kDtype);
   EXPECT_EQ(declines_with([](auto& p) { p.state_dtype = DType::kBF16; }), why::kStateDtype);

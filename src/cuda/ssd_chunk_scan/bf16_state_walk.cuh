@@ -101,22 +101,13 @@ __device__ void walk_bf16(const Bf16StateScan& scan, const Bench<S>& w, uint32_t
     float y[32], even[32], odd[32];
     uint32_t x[4][4];
     read_state<S>(y, state, stage);
-    load_rows<T>(x, tile, l);
-    const bool faults = any_fault(x);
-    int2 first_fault = {kChunk, kChunk};
-    if (faults) [[unlikely]] {
-      first_fault = clear_faults<T>(tile_memory, l);
-      load_rows<T>(x, tile, l);
-    }
+    int2 first_fault;
+    const bool faults = load_clean_rows<T>(x, first_fault, tile, tile_memory, l);
     wgmma_wait<0>();
     pin(y);
     pin(state);
     decay_rows(y, own, l);
-    w.stages.weights_full[from.at].wait(from.phase);
-    if constexpr (S::kMixed)
-      add_tokens_by_warp(y, x, weights + l.slot * kTile, l);
-    else
-      add_tokens<S>(y, x, weights + l.slot * kTile);
+    add_weighted_tokens(w, from, weights, y, x);
     uint32_t weighted[4][4];
     weigh_rows(weighted, x, l, own);
     const float end = own.from_start[kChunk - 1];
@@ -127,18 +118,10 @@ __device__ void walk_bf16(const Bf16StateScan& scan, const Bench<S>& w, uint32_t
     pin(x);
     if (l.lane == 0) {
       w.stages.weights_empty[from.at].arrive();
-      if (previous_row >= 0) {
-        if (l.warp == 0) wait_stores_read();
-        w.stages.row_empty[previous_row].arrive();
-      }
+      give_back_row(w, previous_row);
     }
     previous_row = row_at;
-    if (skips) [[unlikely]]
-      add_skip<T>(y, skip, tile, l);
-    finish_rows<T, kZ>(y, tile, l);
-    if (faults) [[unlikely]]
-      store_faults<T>(tile_memory, l, first_fault);
-    fence_async_proxy();
+    write_row<T, kZ>(y, skips, skip, tile, tile_memory, faults, first_fault, l);
     start_panel(odd, state, 1, decay, weighted, stage);
     named_barrier(1 + w.warpgroup, 128);
     store_output(w, tile, tile_memory, cut.t, length);

@@ -42,6 +42,55 @@ __device__ void make_weights(const HopperScan& k, const Place& p, const Stages<S
   }
 }
 
+// x of the chunk at hand. Whether any of it is no finite number: such are taken as zeros, and
+// first_fault has the first of each of the lane's rows.
+template <class T>
+__device__ __forceinline__ bool load_clean_rows(uint32_t (&x)[4][4], int2& first_fault,
+                                                uint32_t tile, char* tile_memory, const Lane& l) {
+  load_rows<T>(x, tile, l);
+  const bool faults = any_fault(x);
+  first_fault = {kChunk, kChunk};
+  if (faults) [[unlikely]] {
+    first_fault = clear_faults<T>(tile_memory, l);
+    load_rows<T>(x, tile, l);
+  }
+  return faults;
+}
+
+// y += W x, as soon as the weights are there.
+template <class S, class Weights>
+__device__ __forceinline__ void add_weighted_tokens(const Bench<S>& w, const Weights& from,
+                                                    uint32_t weights, float (&y)[32],
+                                                    uint32_t (&x)[4][4]) {
+  w.stages.weights_full[from.at].wait(from.phase);
+  const uint32_t tile = weights + w.l.slot * kTile;
+  if constexpr (S::kMixed)
+    add_tokens_by_warp(y, x, tile, w.l);
+  else
+    add_tokens<S>(y, x, tile);
+}
+
+// By one lane of a warp: the row before this one may be written, once its output has left it.
+template <class S>
+__device__ __forceinline__ void give_back_row(const Bench<S>& w, int previous_row) {
+  if (previous_row < 0) return;
+  if (w.l.warp == 0) wait_stores_read();
+  w.stages.row_empty[previous_row].arrive();
+}
+
+// y in the place of x, with D, z and what a number that is not finite makes of it.
+template <class T, bool kZ>
+__device__ __forceinline__ void write_row(float (&y)[32], bool skips, const uint32_t (&skip)[4],
+                                          uint32_t tile, char* tile_memory, bool faults,
+                                          int2 first_fault, const Lane& l) {
+  if (skips) [[unlikely]]
+    add_skip<T>(y, skip, tile, l);
+  finish_rows<T, kZ>(y, tile, l);
+  if (faults) [[unlikely]]
+    store_faults<T>(tile_memory, l, first_fault);
+  fence_async_proxy();
+}
+
 // A chunk before the block's range, for the state.
 template <class T, class S, int n>
 __device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n],
@@ -61,10 +110,7 @@ __device__ __forceinline__ void walk_ahead(const Bench<S>& w, float (&state)[n],
   if (w.l.lane == 0) {
     w.stages.empty[at].arrive();
     w.stages.row_empty[row_at].arrive();
-    if (previous_row >= 0) {
-      if (w.l.warp == 0) wait_stores_read();
-      w.stages.row_empty[previous_row].arrive();
-    }
+    give_back_row(w, previous_row);
   }
   previous_row = -1;
 }
@@ -103,22 +149,13 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
       pin(y);
       pin(operand);
     }
-    load_rows<T>(x, tile, l);
-    const bool faults = any_fault(x);
-    int2 first_fault = {kChunk, kChunk};
-    if (faults) [[unlikely]] {
-      first_fault = clear_faults<T>(tile_memory, l);
-      load_rows<T>(x, tile, l);
-    }
+    int2 first_fault;
+    const bool faults = load_clean_rows<T>(x, first_fault, tile, tile_memory, l);
     wgmma_wait<0>();
     pin(y);
     pin(operand);
     decay_rows(y, own, l);
-    w.stages.weights_full[from.at].wait(from.phase);
-    if constexpr (S::kMixed)
-      add_tokens_by_warp(y, x, weights + l.slot * kTile, l);
-    else
-      add_tokens<S>(y, x, weights + l.slot * kTile);
+    add_weighted_tokens(w, from, weights, y, x);
     const float end = own.from_start[kChunk - 1];
     const float decay[2] = {first_fault.x < kChunk ? NAN : end, first_fault.y < kChunk ? NAN : end};
     uint32_t weighted[4][4];
@@ -139,18 +176,10 @@ __device__ void walk_rows(const Bench<S>& w, float (&state)[n], Progress<S>& pro
     }
     if (l.lane == 0) {
       w.stages.weights_empty[from.at].arrive();
-      if (previous_row >= 0) {
-        if (l.warp == 0) wait_stores_read();
-        w.stages.row_empty[previous_row].arrive();
-      }
+      give_back_row(w, previous_row);
     }
     previous_row = row_at;
-    if (skips) [[unlikely]]
-      add_skip<T>(y, skip, tile, l);
-    finish_rows<T, kZ>(y, tile, l);
-    if (faults) [[unlikely]]
-      store_faults<T>(tile_memory, l, first_fault);
-    fence_async_proxy();
+    write_row<T, kZ>(y, skips, skip, tile, tile_memory, faults, first_fault, l);
     named_barrier(1 + w.warpgroup, 128);
     store_output(w, tile, tile_memory, cut.t, length);
     wgmma_wait<0>();

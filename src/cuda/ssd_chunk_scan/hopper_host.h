@@ -20,6 +20,25 @@ inline int64_t units(const SsdChunkScan::Problem& p) {
   return p.nseq * p.ngroups * blocks_per_group(p);
 }
 
+// What a row of the fast class says whose states have this type and are padded to padded_dstate.
+inline Decline fast_row_declines(const SsdChunkScan::Problem& p, const Machine& machine,
+                                 DType state_dtype, int64_t padded_dstate) {
+  if (machine.cuda_sm != 90) return why::kDevice;
+  if (p.precision != Precision::kFast) return why::kPrecision;
+  if (p.dtype == DType::kF32) return why::kDtype;
+  if (p.state_dtype != state_dtype) return why::kStateDtype;
+  if (!p.dense || !p.blocks_of_16) return why::kLayout;
+  if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
+  if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
+  if (!fits(padded_dstate, p.headdim)) return why::kHeaddim;
+  // Fewer tokens of a sequence than this are a walk, not a chunk.
+  if (p.seqlen < 8 * (p.packed ? p.nseq : 1)) return why::kShort;
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
+    return why::kLong;
+  return {};
+}
+
 inline Work work_of(const SsdChunkScan::Problem& p) {
   const int64_t tokens = ceil_div(p.seqlen, p.packed ? std::max<int64_t>(p.nseq, 1) : 1);
   return {.units = units(p), .chunks = ceil_div(tokens, kChunk)};

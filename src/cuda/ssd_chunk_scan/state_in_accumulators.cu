@@ -32,20 +32,7 @@ constexpr std::string_view kName = "ssd_chunk_scan/cuda.sm90.state_in_accumulato
 int64_t padded(int64_t dstate) { return dstate <= 64 ? 64 : dstate <= 128 ? 128 : 256; }
 
 Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
-  if (machine.cuda_sm != 90) return why::kDevice;
-  if (p.precision != Precision::kFast) return why::kPrecision;
-  if (p.dtype == DType::kF32) return why::kDtype;
-  if (p.state_dtype != DType::kF32) return why::kStateDtype;
-  if (!p.dense || !p.blocks_of_16) return why::kLayout;
-  if (p.dstate < 8 || p.dstate > 256 || p.dstate % 8 != 0) return why::kDstate;
-  if (p.headdim < 32 || p.headdim % 16 != 0) return why::kHeaddim;
-  if (!fits(padded(p.dstate), p.headdim)) return why::kHeaddim;
-  // Fewer tokens of a sequence than this are a walk, not a chunk.
-  if (p.seqlen < 8 * (p.packed ? p.nseq : 1)) return why::kShort;
-  constexpr int64_t kMost = int64_t{1} << 31;
-  if (p.seqlen >= kMost || units(p) * kMaxSegments >= kMost || p.nheads * p.headdim >= kMost)
-    return why::kLong;
-  return {};
+  return fast_row_declines(p, machine, DType::kF32, padded(p.dstate));
 }
 
 constexpr Costs kCosts{.state_chunk = 0.46, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
