@@ -42,11 +42,6 @@ KNOWN = [
         r"ssd::write_scalars\b",
         "each warp that writes arrives at the stage's mbarrier behind a __syncwarp and each reader "
         "waits for it, which racecheck does not follow"),
-    # delta and delta * u of a token, two floats, whose place its sum takes.
-    Known(
-        "racecheck", r"selective_scan::scan_tile\b", r"Raw<float, \(int\)2>::operator \[\]",
-        "a lane writes a token's sum when the parts of the other lanes, made of what they read there, "
-        "have come by shuffles, which racecheck does not follow"),
 ]
 
 

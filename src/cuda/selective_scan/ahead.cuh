@@ -12,7 +12,7 @@ namespace hiss::cuda::selective_scan {
 // The recurrence of a warp that is alone on its scheduler, two lanes a channel. Nobody else fills
 // the clocks that it waits, so it reads and makes what the next token needs while it takes this
 // one, from one tile to the next, and leaves the exchange of sums to others: the parts of the two
-// lanes lie side by side, in tiles of their own, since a lane may not write where the other reads.
+// lanes go to where delta and delta * u of the token were.
 template <class S>
 class Ahead {
  public:
