@@ -13,10 +13,23 @@ namespace hiss::cuda::selective_scan {
 // the clocks that it waits, so it reads and makes what the next token needs while it takes this
 // one, from one tile to the next, and leaves the exchange of sums to others: the parts of the two
 // lanes go to where delta and delta * u of the token were.
+#ifdef POLY
+__device__ __forceinline__ float exp2_poly(float v) {
+  v = max_or_nan(v, -126.0f);
+  const float r = v + 12582912.0f;
+  const float f = v - (r - 12582912.0f);
+  float q = __fmaf_rn(f, 1.3264815e-3f, 9.6716842e-3f);
+  q = __fmaf_rn(q, f, 5.5507395e-2f);
+  q = __fmaf_rn(q, f, 2.4022419e-1f);
+  q = __fmaf_rn(q, f, 6.9314712e-1f);
+  q = __fmaf_rn(q, f, 1.0f);
+  return __int_as_float(__float_as_int(q) + (__float_as_int(r) << 23));
+}
+#endif
 template <class S>
 class Ahead {
  public:
-  static_assert(S::kLanes == 2 && S::kChannels == 1);
+  static_assert(S::kChannels == 1);
 
   // Before the first token: places of delta of its channel, and of B of its states.
   __device__ Ahead(ThreadStates<S>& states, int step_at, int rate_at) : states_(states) {
@@ -38,20 +51,22 @@ class Ahead {
     for (int t = 0; t < kTokens; ++t) {
       const float part = take_token();
       read_c(rate_of(t + 1)), read_next(step_of(t + 2), rate_of(t + 2));
-      __syncwarp();  // the other lane of the channel has read what lay here
-      *shared_at<float>(part_at + t * kStep) = part;
+      *shared_at<float>(part_at + t * kPart) = part;
     }
   }
 
  private:
   static constexpr int kStates = S::kStates, kTokens = S::kTokens;
-  static constexpr int kStep = 4 * S::kStepRow, kRate = 4 * S::kRateRow;
+  static constexpr int kStep = 4 * S::kStepRow, kRate = 4 * S::kRateRow, kPart = 4 * S::kPartRow;
 
   __device__ void read_next(int step_at, int rate_at) {
     read(shared_at<float>(step_at), step_), read(shared_at<float>(rate_at), B_);
   }
   __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + kPassStates, C_); }
   __device__ void make_next(int n) {
+#ifdef POLY
+    if (n % 2 == 1 && n / 2 < POLY) decay_[n] = exp2_poly(step_[0] * states_.A[0][n]); else
+#endif
     decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
     drive_[n] = step_[1] * B_[n];
   }

@@ -43,6 +43,7 @@ struct Shape {
   // meet in a bank.
   static constexpr int kStepRow = 2 * kBlockChannels + 4;
   static constexpr int kRateRow = 2 * kPassStates;
+  static constexpr int kPartRow = kLanes * kBlockChannels + 4;  // parts of sums
 
   // Shared memory, in bytes: delta and delta * u, whose places the sums over the states take; the
   // sums apart, where several passes read delta; B and C as float where they are not; dt_bias and

@@ -101,26 +101,32 @@ __device__ void load_first_states(const ScanArgs& p, const Place& place, int pas
     h = segment_state(p, place, begins_at, d, n);
   });
   const int64_t first = pass * kPassStates + states.state;
+  // Several slots are asked for before any is used, without a branch a state: what lies beyond is
+  // zero, and leaves h as it is.
+  constexpr int kAtOnce = 4;
 #pragma unroll 1
-  for (int64_t slot = 1; slot < place.segment; ++slot) {
-    // All of a slot is asked for before any of it is used, without a branch a state.
-    float own[S::kChannels][S::kStates], delta[S::kChannels];
+  for (int64_t slot = 1; slot < place.segment; slot += kAtOnce) {
+    float own[kAtOnce][S::kChannels][S::kStates], delta[kAtOnce][S::kChannels];
 #pragma unroll
-    for (int c = 0; c < S::kChannels; ++c) {
-      const int64_t d = place.first + states.channel + c;
-      const bool real = states.channel + c < place.channels;
-      const float* from = &segment_state(p, place, slot, d, first);
-      delta[c] = real ? segment_delta(p, place, slot, d) : 0.0f;
+    for (int i = 0; i < kAtOnce; ++i)
 #pragma unroll
-      for (int n = 0; n < S::kStates; ++n)
-        own[c][n] = real && first + n < p.dstate ? from[n] : 0.0f;
-    }
+      for (int c = 0; c < S::kChannels; ++c) {
+        const int64_t d = place.first + states.channel + c;
+        const bool real = states.channel + c < place.channels && slot + i < place.segment;
+        const float* from = &segment_state(p, place, slot + i, d, first);
+        delta[i][c] = real ? segment_delta(p, place, slot + i, d) : 0.0f;
 #pragma unroll
-    for (int c = 0; c < S::kChannels; ++c)
+        for (int n = 0; n < S::kStates; ++n)
+          own[i][c][n] = real && first + n < p.dstate ? from[n] : 0.0f;
+      }
 #pragma unroll
-      for (int n = 0; n < S::kStates; ++n)
-        states.h[c][n] =
-            __fmaf_rn(exp2_flushed(delta[c] * states.A[c][n]), states.h[c][n], own[c][n]);
+    for (int i = 0; i < kAtOnce; ++i)
+#pragma unroll
+      for (int c = 0; c < S::kChannels; ++c)
+#pragma unroll
+        for (int n = 0; n < S::kStates; ++n)
+          states.h[c][n] =
+              __fmaf_rn(exp2_flushed(delta[i][c] * states.A[c][n]), states.h[c][n], own[i][c][n]);
   }
 }
 

@@ -1,0 +1,107 @@
+// Copyright 2026 The hiss authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Mamba-1 scan of many channels on Hopper: a block of two warps has 32 channels of a sequence, its
+// tiles come by bulk tensor copies. docs/kernels/selective_scan_cuda.md.
+//
+// Does not serve strict, whose sums must not depend on which row a cut of the batch gets.
+
+#include <algorithm>
+
+#include "cuda/selective_scan/bulk_tiles.cuh"
+#include "cuda/selective_scan/launch.cuh"
+#include "cuda/tile/tensor_map.h"
+
+namespace hiss::cuda {
+namespace {
+
+using namespace selective_scan;  // the pieces this file is made of
+
+constexpr std::string_view kName = "selective_scan/cuda.sm90.bulk_tiles";
+
+int64_t blocks_of(const SelectiveScan::Problem& p, int64_t block_channels) {
+  return p.nseq * p.ngroups * ceil_div(p.dim / p.ngroups, block_channels);
+}
+
+Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
+  if (machine.cuda_sm != 90) return why::kDevice;
+  if (std::max({p.seqlen, p.batch, p.dim, blocks_of(p, BulkTiles::kBlockChannels)}) > kMostTokens)
+    return why::kLong;
+  if (p.precision == Precision::kStrict) return why::kPrecision;
+  if (p.dstate != kPassStates) return why::kDstate;
+  if (p.layout != Layout::kChannelsLast || !p.dense_bc || !p.blocks_of_16) return why::kLayout;
+  if (p.dim / p.ngroups % BulkTiles::kWidth != 0) return why::kLayout;
+  if (p.packed) return why::kPacked;
+  if (p.ncheckpoints > 0) return why::kCheckpoints;
+  // Of fewer, warps that help each other make more.
+  if (blocks_of(p, HelpedChannels::kBlockChannels) <= kHelpedBlocks * machine.num_sms)
+    return why::kShort;
+  return {};
+}
+
+// Boxes of `inner` elements of the last axis by the tokens of a tile.
+bool encode(CUtensorMap& map, const ConstTensorView& view, int inner) {
+  const TensorMapEncoder encoder = tensor_map_encoder();
+  if (encoder == nullptr) return false;
+  constexpr int kMostAxes = 4;
+  const int rank = view.rank, tokens = rank - 2;  // axes from the last one on
+  cuuint64_t sizes[kMostAxes], strides[kMostAxes];
+  cuuint32_t box[kMostAxes] = {static_cast<cuuint32_t>(inner), 1, 1, 1},
+             steps[kMostAxes] = {1, 1, 1, 1};
+  box[tokens] = BulkTiles::kTokens;
+  for (int i = 0; i < rank; ++i) {
+    const int axis = rank - 1 - i;
+    sizes[i] = static_cast<cuuint64_t>(view.shape[axis]);
+    // Of an axis with one element the stride is not used, but checked.
+    const int64_t stride = view.shape[axis] > 1 ? view.stride[axis] : 16;
+    if (i > 0) strides[i - 1] = static_cast<cuuint64_t>(stride * size_of(view.dtype));
+  }
+  return encoder(&map, tensor_map_type(view.dtype), static_cast<cuuint32_t>(rank),
+                 const_cast<void*>(view.data), sizes, strides, box, steps,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                 CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+template <class T, bool kReverse>
+Status launch_tiles(ScanArgs args, const BulkMaps& maps, cudaStream_t stream) {
+  constexpr int kBytes = BulkTiles::shared_bytes(sizeof(T));
+  const int64_t blocks =
+      args.sequences.nseq * args.blocks_of_group * (args.dim / args.group_dim);
+  args.y.chunk = args.y.token * BulkTiles::kChunkTokens * static_cast<int64_t>(sizeof(T));
+  args.y.tile = args.y.token * BulkTiles::kTokens * static_cast<int64_t>(sizeof(T));
+  HISS_RETURN_IF_ERROR(allow_shared(kName, scan_tiles<T, kReverse>, kBytes));
+  scan_tiles<T, kReverse>
+      <<<static_cast<unsigned>(blocks), BulkTiles::kThreads, kBytes, stream>>>(args, maps);
+  return launched(kName);
+}
+
+Status run(const SelectiveScan::Args& a, const Launch& launch) {
+  ScanArgs args = ScanArgs::of(a);
+  if (args.dim == 0 || args.sequences.nseq == 0) return {};
+  args.blocks_of_group = ceil_div(args.group_dim, BulkTiles::kBlockChannels);
+  BulkMaps maps{};
+  // Without tokens there is nothing to describe, and nothing is copied.
+  if (a.u.shape[1] > 0 && !(encode(maps.u, a.u, BulkTiles::kBlockChannels) &&
+                            encode(maps.dt, a.dt, BulkTiles::kBlockChannels) &&
+                            (!a.z.present() || encode(maps.z, a.z, BulkTiles::kBlockChannels)) &&
+                            encode(maps.B, a.B, kPassStates) && encode(maps.C, a.C, kPassStates)))
+    return Internal(std::string(kName) + ": the driver made no tensor map");
+  return with_element(a.u.dtype, [&]<class T>() -> Status {
+    const cudaStream_t stream = stream_of(launch);
+    return args.reverse ? launch_tiles<T, true>(args, maps, stream)
+                        : launch_tiles<T, false>(args, maps, stream);
+  });
+}
+
+}  // namespace
+
+namespace selective_scan {
+extern constinit const Kernel<SelectiveScan> bulk_tiles;
+constinit const Kernel<SelectiveScan> bulk_tiles{.name = kName,
+                                                 .why_not = why_not,
+                                                 .workspace_bytes = nullptr,
+                                                 .run = run,
+                                                 .device = Device::kCuda};
+}  // namespace selective_scan
+}  // namespace hiss::cuda
