@@ -65,9 +65,11 @@ class Ahead {
   __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + kPassStates, C_); }
   __device__ void make_next(int n) {
 #ifdef POLY
-    if (n % 2 == 1 && n / 2 < POLY) decay_[n] = exp2_poly(step_[0] * states_.A[0][n]); else
+    if (n % 2 == 1 && n / 2 < POLY)
+      decay_[n] = exp2_poly(step_[0] * states_.A[0][n]);
+    else
 #endif
-    decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
+      decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
     drive_[n] = step_[1] * B_[n];
   }
   __device__ float take_token() {

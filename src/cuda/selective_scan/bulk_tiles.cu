@@ -66,11 +66,10 @@ bool encode(CUtensorMap& map, const ConstTensorView& view, int inner) {
 template <class T, bool kReverse>
 Status launch_tiles(ScanArgs args, const BulkMaps& maps, cudaStream_t stream) {
   constexpr int kBytes = BulkTiles::shared_bytes(sizeof(T));
-  const int64_t blocks =
-      args.sequences.nseq * args.blocks_of_group * (args.dim / args.group_dim);
+  const int64_t blocks = args.sequences.nseq * args.blocks_of_group * (args.dim / args.group_dim);
   args.y.chunk = args.y.token * BulkTiles::kChunkTokens * static_cast<int64_t>(sizeof(T));
-  args.y.tile = (kReverse ? -1 : 1) * args.y.token * BulkTiles::kTokens *
-                static_cast<int64_t>(sizeof(T));
+  args.y.tile =
+      (kReverse ? -1 : 1) * args.y.token * BulkTiles::kTokens * static_cast<int64_t>(sizeof(T));
   HISS_RETURN_IF_ERROR(allow_shared(kName, scan_tiles<T, kReverse>, kBytes));
   scan_tiles<T, kReverse>
       <<<static_cast<unsigned>(blocks), BulkTiles::kThreads, kBytes, stream>>>(args, maps);

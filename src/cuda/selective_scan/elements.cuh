@@ -39,7 +39,8 @@ class Elements {
     staged_ = kept(S::stages_at(kWhole, kSize) + tid * kWidth * kSize);
     constants_ = kept(S::constants_at(kWhole, kSize) + 4 * channel);
     step_ = kept(4 * (token * S::kStepRow + S::step_at(channel)));
-    sum_ = kept(S::sums_at(kWhole) + (kParts ? 4 * (token * S::kPartRow + channel * S::kLanes) : step_));
+    sum_ = kept(S::sums_at(kWhole) +
+                (kParts ? 4 * (token * S::kPartRow + channel * S::kLanes) : step_));
     const auto first_of = [&](const auto& v) {
       const T* data = static_cast<const T*>(v.data);
       return reinterpret_cast<const char*>(
@@ -104,7 +105,8 @@ class Elements {
       float v[kWidth];
       if constexpr (kParts) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) v[e] = sum_of_parts(sums + e * (kAlongTime ? S::kPartRow : S::kLanes));
+        for (int e = 0; e < kWidth; ++e)
+          v[e] = sum_of_parts(sums + e * (kAlongTime ? S::kPartRow : S::kLanes));
       } else if constexpr (kAlongTime) {
 #pragma unroll
         for (int e = 0; e < kWidth; ++e) v[e] = sums[e * S::kStepRow];
@@ -158,7 +160,8 @@ class Elements {
   static constexpr int kTensorBytes = S::kElements * kSize, kStageBytes = 3 * kTensorBytes;
   static constexpr int kChunkBytes = kThreads * kWidth * kSize;
   static constexpr int kStepChunk = 4 * (kTokenBy * S::kStepRow + S::step_at(kChannelBy));
-  static constexpr int kSumChunk = kParts ? 4 * (kTokenBy * S::kPartRow + kChannelBy * S::kLanes) : kStepChunk;
+  static constexpr int kSumChunk =
+      kParts ? 4 * (kTokenBy * S::kPartRow + kChannelBy * S::kLanes) : kStepChunk;
   // A row shorter than a sector: other warps read the rest of it.
   static constexpr bool kShared = kRow * kWidth * kSize < 32;
   static constexpr int kConstants = kAlongTime ? 1 : kWidth;
@@ -206,8 +209,8 @@ class Elements {
   const bool full_;
   int token_, channels_left_;
   int staged_, constants_, step_, sum_;  // bytes of shared memory: of the first chunk
-  const char *u_, *dt_, *z_;       // the first chunk of the next tile
-  char* y_;                        // and of the tile at hand
+  const char *u_, *dt_, *z_;             // the first chunk of the next tile
+  char* y_;                              // and of the tile at hand
 };
 
 }  // namespace hiss::cuda::selective_scan

@@ -18,7 +18,8 @@ namespace hiss::cuda::selective_scan {
 template <class S>
 struct HelperShape : S {
   static constexpr int kThreads = 32, kTiles = 4, kScanThreads = S::kThreads;
-  static constexpr int kWorking = kScanThreads + 2 * kThreads, kBlockThreads = kWorking % 64 == 0 ? kWorking + 32 : kWorking;
+  static constexpr int kWorking = kScanThreads + 2 * kThreads,
+                       kBlockThreads = kWorking % 64 == 0 ? kWorking + 32 : kWorking;
   static constexpr int kPartBytes = 4 * S::kTokens * S::kPartRow;
   static constexpr int kRateBytes = 4 * S::kTokens * S::kRateRow;
   static constexpr int sums_at(bool) { return kTiles * S::kStepBytes; }
