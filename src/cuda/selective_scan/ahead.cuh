@@ -62,7 +62,7 @@ class Ahead {
   __device__ void read_next(int step_at, int rate_at) {
     read(shared_at<float>(step_at), step_), read(shared_at<float>(rate_at), B_);
   }
-  __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + kPassStates, C_); }
+  __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + S::kCAt, C_); }
   __device__ void make_next(int n) {
 #ifdef POLY
     if (n % 2 == 1 && n / 2 < POLY)

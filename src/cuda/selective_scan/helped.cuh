@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(HelperShape<typename V::S>::kBlockThreads, V::
     copies_wait<kStages - 2>();
     prepare(after(stage), k + 2);
     turn_ends();
-    elements.store_output(helper * kStages + stage, left_from(k), k % H::kTiles * S::kStepBytes);
+    elements.store_output(helper * kStages + stage, left_from(k), helper * H::kPartBytes);
     send(stage, k + 2 * kStages);
     if (k + 1 < tiles) turn_ends();
   }

@@ -46,11 +46,6 @@ Status launch(const ScanArgs& args, cudaStream_t stream) {
 // channel, or warps that only scan, one for each scheduler.
 template <class T, Access kAccess>
 Status launch_few(bool helped, const ScanArgs& args, cudaStream_t stream) {
-  const int64_t halves = args.sequences.nseq * (args.dim / args.group_dim) *
-                         ceil_div(args.group_dim, HelpedHalves::kBlockChannels);
-  if (helped && halves <= 5 * this_machine().num_sms)
-    return launch_helped<Variant<T, HelpedHalves, kAccess, true, Role::kSequences>>(kName, args,
-                                                                                    stream);
   if (helped)
     return launch_helped<Variant<T, HelpedChannels, kAccess, true, Role::kSequences>>(kName, args,
                                                                                       stream);

@@ -19,7 +19,6 @@ using ManyAlongTime = Shape<32, 2, 1, 16, 2, 10, false>;
 // Few: up to two blocks of the first to a multiprocessor, up to five of the second (`helped.cuh`).
 using FewChannels = Shape<16, 8, 1, 32, 2, 3, true>;
 using HelpedChannels = Shape<16, 2, 1, 16, 3, 4, true>;
-using HelpedHalves = Shape<8, 8, 1, 16, 3, 5, true>;
 static_assert(FewChannels::kBlockChannels == HelpedChannels::kBlockChannels);
 inline constexpr int64_t kFewBlocks = 2, kHelpedBlocks = 5;
 

@@ -100,33 +100,32 @@ __device__ void load_first_states(const ScanArgs& p, const Place& place, int pas
   states.each(p, place, pass, [&](float& h, float&, int64_t d, int64_t n) {
     h = segment_state(p, place, begins_at, d, n);
   });
-  const int64_t first = pass * kPassStates + states.state;
   // Several slots are asked for before any is used, without a branch a state: what lies beyond is
   // zero, and leaves h as it is.
   constexpr int kAtOnce = 4;
+  const int64_t first = pass * kPassStates + states.state, slot_states = p.dim * p.dstate;
+#pragma unroll
+  for (int c = 0; c < S::kChannels; ++c) {
+    const bool real = states.channel + c < place.channels;
+    const float* own_at = &segment_state(p, place, 1, place.first + states.channel + c, first);
+    const float* delta_at = &segment_delta(p, place, 1, place.first + states.channel + c);
 #pragma unroll 1
-  for (int64_t slot = 1; slot < place.segment; slot += kAtOnce) {
-    float own[kAtOnce][S::kChannels][S::kStates], delta[kAtOnce][S::kChannels];
+    for (auto left = static_cast<int>(place.segment) - 1; left > 0; left -= kAtOnce) {
+      float own[kAtOnce][S::kStates], delta[kAtOnce];
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i)
-#pragma unroll
-      for (int c = 0; c < S::kChannels; ++c) {
-        const int64_t d = place.first + states.channel + c;
-        const bool real = states.channel + c < place.channels && slot + i < place.segment;
-        const float* from = &segment_state(p, place, slot + i, d, first);
-        delta[i][c] = real ? segment_delta(p, place, slot + i, d) : 0.0f;
+      for (int i = 0; i < kAtOnce; ++i, own_at += slot_states, delta_at += p.dim) {
+        delta[i] = real && i < left ? *delta_at : 0.0f;
 #pragma unroll
         for (int n = 0; n < S::kStates; ++n)
-          own[i][c][n] = real && first + n < p.dstate ? from[n] : 0.0f;
+          own[i][n] = real && i < left && first + n < p.dstate ? own_at[n] : 0.0f;
       }
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i)
-#pragma unroll
-      for (int c = 0; c < S::kChannels; ++c)
+      for (int i = 0; i < kAtOnce; ++i)
 #pragma unroll
         for (int n = 0; n < S::kStates; ++n)
           states.h[c][n] =
-              __fmaf_rn(exp2_flushed(delta[i][c] * states.A[c][n]), states.h[c][n], own[i][c][n]);
+              __fmaf_rn(exp2_flushed(delta[i] * states.A[c][n]), states.h[c][n], own[i][n]);
+    }
   }
 }
 
