@@ -87,6 +87,8 @@ TEST_F(CudaChoice, BulkTilesDeclineWithTheirReason) {
   EXPECT_EQ(with([](auto& p) { p.blocks_of_16 = false; }), why::kLayout);
   EXPECT_EQ(with([](auto& p) { p.dim = 254; }), why::kLayout);
   EXPECT_EQ(with([](auto& p) { p.ngroups = 128; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.dim = 252; }), "");
+  EXPECT_EQ(with([](auto& p) { p.dim = 252, p.dtype = DType::kBF16; }), why::kLayout);
   EXPECT_EQ(with([](auto& p) { p.packed = true; }), why::kPacked);
   EXPECT_EQ(with([](auto& p) { p.ncheckpoints = 1; }), why::kCheckpoints);
   EXPECT_EQ(with([](auto& p) { p.nseq = 2; }), why::kShort);
@@ -149,6 +151,16 @@ TEST_F(CudaChoice, FewTokensDeclineWithTheirReason) {
 TEST_F(CudaChoice, FewChannelsOfALongSequenceAreSplit) {
   EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 256), device(132)).chosen, kSplit);
   EXPECT_EQ(explain<SelectiveScan>(scan(1, 4096, 1536), device(132)).chosen, kSplit);
+}
+
+// Segments of 64 tokens where the device holds all of them at once.
+TEST_F(CudaChoice, FewChannelsAreSplitFromFourShortSegmentsOn) {
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 256, 64), device(132)).chosen, kSplit);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 255, 64), device(132)).chosen, kLanes);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 500, 1024), device(132)).chosen, kSplit);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 500, 2048), device(132)).chosen, kLanes);
+  EXPECT_EQ(row<SelectiveScan>(kSplit).workspace_bytes(scan(1, 500, 64), device(132)),
+            8u * 64 * 17 * sizeof(float));
 }
 
 TEST_F(CudaChoice, ASmallerDeviceIsFullSooner) {

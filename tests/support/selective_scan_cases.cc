@@ -195,9 +195,17 @@ std::vector<Case<SelectiveScan>> cases<SelectiveScan>() {
     c.dt = uniform(0, 1);
   });
   list.with("wider_BF16", [&](Spec& c) { wider(c), c.dtype = DType::kBF16, c.seqlen = 48; });
+  list.with("wider_BF16_reverse",
+            [&](Spec& c) { wider(c), c.dtype = DType::kBF16, c.direction = Direction::kReverse; });
+  list.with("wider_F16", [&](Spec& c) { wider(c), c.dtype = DType::kF16; });
+  list.with("wider_groups", [&](Spec& c) { wider(c), c.ngroups = 2; });
+  // Of channels whose groups begin at multiples of 16 bytes, and of others.
   list.with("wider_F16_groups_reverse", [&](Spec& c) {
     wider(c), c.dtype = DType::kF16, c.ngroups = 2, c.direction = Direction::kReverse;
+    c.dim = 5408;
   });
+  list.with("wider_F16_groups_apart",
+            [&](Spec& c) { wider(c), c.dtype = DType::kF16, c.ngroups = 2; });
   list.with("wider_limited_y_is_u", [&](Spec& c) {
     wider(c), c.y = Spec::kIsU, c.dt_min = 0.01f, c.dt_max = 0.2f, c.final_is_initial = true;
   });

@@ -11,25 +11,12 @@ namespace hiss::cuda::selective_scan {
 
 // The recurrence of a warp that is alone on its scheduler, two lanes a channel. Nobody else fills
 // the clocks that it waits, so it reads and makes what the next token needs while it takes this
-// one, from one tile to the next, and leaves the exchange of sums to others: the parts of the two
-// lanes go to where delta and delta * u of the token were.
-#ifdef POLY
-__device__ __forceinline__ float exp2_poly(float v) {
-  v = max_or_nan(v, -126.0f);
-  const float r = v + 12582912.0f;
-  const float f = v - (r - 12582912.0f);
-  float q = __fmaf_rn(f, 1.3264815e-3f, 9.6716842e-3f);
-  q = __fmaf_rn(q, f, 5.5507395e-2f);
-  q = __fmaf_rn(q, f, 2.4022419e-1f);
-  q = __fmaf_rn(q, f, 6.9314712e-1f);
-  q = __fmaf_rn(q, f, 1.0f);
-  return __int_as_float(__float_as_int(q) + (__float_as_int(r) << 23));
-}
-#endif
+// one, from one tile to the next, and leaves the exchange of sums to others: the parts of the
+// lanes lie beside each other, in tiles of their own, since no lane may write where others read.
 template <class S>
 class Ahead {
  public:
-  static_assert(S::kChannels == 1);
+  static_assert(S::kLanes == 2 && S::kChannels == 1);
 
   // Before the first token: places of delta of its channel, and of B of its states.
   __device__ Ahead(ThreadStates<S>& states, int step_at, int rate_at) : states_(states) {
@@ -64,12 +51,7 @@ class Ahead {
   }
   __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + S::kCAt, C_); }
   __device__ void make_next(int n) {
-#ifdef POLY
-    if (n % 2 == 1 && n / 2 < POLY)
-      decay_[n] = exp2_poly(step_[0] * states_.A[0][n]);
-    else
-#endif
-      decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
+    decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
     drive_[n] = step_[1] * B_[n];
   }
   __device__ float take_token() {

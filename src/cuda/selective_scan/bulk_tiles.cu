@@ -30,7 +30,8 @@ Decline why_not(const SelectiveScan::Problem& p, const Machine& machine) {
   if (p.precision == Precision::kStrict) return why::kPrecision;
   if (p.dstate != kPassStates) return why::kDstate;
   if (p.layout != Layout::kChannelsLast || !p.dense_bc || !p.blocks_of_16) return why::kLayout;
-  if (p.dim / p.ngroups % BulkTiles::kWidth != 0) return why::kLayout;
+  // Boxes of channels begin at multiples of 16 bytes, too.
+  if (p.dim / p.ngroups * size_of(p.dtype) % 16 != 0) return why::kLayout;
   if (p.packed) return why::kPacked;
   if (p.ncheckpoints > 0) return why::kCheckpoints;
   // Of fewer, warps that help each other make more.
@@ -64,7 +65,8 @@ bool encode(CUtensorMap& map, const ConstTensorView& view, int inner) {
 }
 
 template <class T, bool kReverse>
-Status launch_tiles(ScanArgs args, const BulkMaps& maps, cudaStream_t stream) {
+Status launch_tiles(BulkScan scan, cudaStream_t stream) {
+  ScanArgs& args = scan.args;
   constexpr int kBytes = BulkTiles::shared_bytes(sizeof(T));
   const int64_t blocks = args.sequences.nseq * args.blocks_of_group * (args.dim / args.group_dim);
   args.y.chunk = args.y.token * BulkTiles::kChunkTokens * static_cast<int64_t>(sizeof(T));
@@ -72,15 +74,16 @@ Status launch_tiles(ScanArgs args, const BulkMaps& maps, cudaStream_t stream) {
       (kReverse ? -1 : 1) * args.y.token * BulkTiles::kTokens * static_cast<int64_t>(sizeof(T));
   HISS_RETURN_IF_ERROR(allow_shared(kName, scan_tiles<T, kReverse>, kBytes));
   scan_tiles<T, kReverse>
-      <<<static_cast<unsigned>(blocks), BulkTiles::kThreads, kBytes, stream>>>(args, maps);
+      <<<static_cast<unsigned>(blocks), BulkTiles::kThreads, kBytes, stream>>>(scan);
   return launched(kName);
 }
 
 Status run(const SelectiveScan::Args& a, const Launch& launch) {
-  ScanArgs args = ScanArgs::of(a);
+  BulkScan scan{.maps = {}, .args = ScanArgs::of(a)};
+  ScanArgs& args = scan.args;
+  BulkMaps& maps = scan.maps;
   if (args.dim == 0 || args.sequences.nseq == 0) return {};
   args.blocks_of_group = ceil_div(args.group_dim, BulkTiles::kBlockChannels);
-  BulkMaps maps{};
   // Without tokens there is nothing to describe, and nothing is copied.
   if (a.u.shape[1] > 0 && !(encode(maps.u, a.u, BulkTiles::kBlockChannels) &&
                             encode(maps.dt, a.dt, BulkTiles::kBlockChannels) &&
@@ -89,8 +92,8 @@ Status run(const SelectiveScan::Args& a, const Launch& launch) {
     return Internal(std::string(kName) + ": the driver made no tensor map");
   return with_element(a.u.dtype, [&]<class T>() -> Status {
     const cudaStream_t stream = stream_of(launch);
-    return args.reverse ? launch_tiles<T, true>(args, maps, stream)
-                        : launch_tiles<T, false>(args, maps, stream);
+    return args.reverse ? launch_tiles<T, true>(scan, stream)
+                        : launch_tiles<T, false>(scan, stream);
   });
 }
 

@@ -9,19 +9,23 @@
 #include "cuda/tile/tma.cuh"
 
 // The Mamba-1 scan of many channels with tiles that one thread asks for: no thread works out
-// addresses, and 16 tokens a tile share what is left of bookkeeping.
+// addresses.
 namespace hiss::cuda::selective_scan {
 
 // Boxes of tokens by channels, and of B and C of a group.
 struct BulkMaps {
   CUtensorMap u, dt, z, B, C;
 };
+struct BulkScan {
+  BulkMaps maps;
+  ScanArgs args;
+};
 
-// Two lanes a channel with eight states each. Shared memory: delta and delta * u, whose places the
-// parts of the sums take; B and C as float where they are not; stages of u, dt, z, B and C; a
-// barrier for each.
+// Two lanes a channel with eight states each. Shared memory: delta and delta * u; as much for the
+// parts of the sums; B and C as float where they are not; stages of u, dt, z, B and C; a barrier
+// for each.
 struct BulkTiles {
-  static constexpr int kBlockChannels = 32, kTokens = 16, kStages = 2, kBlocks = 10;
+  static constexpr int kBlockChannels = 32, kTokens = 8, kStages = 2, kBlocks = 11;
   static constexpr int kLanes = 2, kChannels = 1, kStates = kPassStates / kLanes;
   static constexpr int kThreads = kBlockChannels * kLanes;
   static constexpr int kElements = kBlockChannels * kTokens, kRates = kPassStates * kTokens;
@@ -35,10 +39,10 @@ struct BulkTiles {
   __host__ __device__ static constexpr int step_at(int channel) {
     return 2 * channel + channel / 16 * kGap;
   }
-  static constexpr int kStepBytes = 4 * kTokens * kRow;
+  static constexpr int kPartsAt = 4 * kTokens * kRow, kFloatsAt = 2 * kPartsAt;
   // Bulk copies want 128 bytes.
   static constexpr int stages_at(int element) {
-    return (kStepBytes + (element == 4 ? 0 : 8 * kRates) + 127) / 128 * 128;
+    return (kFloatsAt + (element == 4 ? 0 : 8 * kRates) + 127) / 128 * 128;
   }
   static constexpr int stage_bytes(int element) { return (3 * kElements + 2 * kRates) * element; }
   static constexpr int barriers_at(int element) {
@@ -95,7 +99,7 @@ class BulkElements {
 #pragma unroll
     for (int i = 0; i < S::kChunks; ++i) {
       float v[S::kWidth], part[2 * S::kWidth];
-      read(shared_at<float>(step_ + i * kStepChunk), part);
+      read(shared_at<float>(S::kPartsAt + step_ + i * kStepChunk), part);
 #pragma unroll
       for (int e = 0; e < S::kWidth; ++e) v[e] = part[2 * e] + part[2 * e + 1];
       if (p_.D != nullptr) {
@@ -138,8 +142,10 @@ class BulkElements {
 
 template <class T, bool kReverse>
 __global__ void __launch_bounds__(BulkTiles::kThreads, BulkTiles::kBlocks)
-    scan_tiles(const __grid_constant__ ScanArgs p, const __grid_constant__ BulkMaps maps) {
+    scan_tiles(const __grid_constant__ BulkScan scan) {
   using S = BulkTiles;
+  const ScanArgs& p = scan.args;
+  const BulkMaps& maps = scan.maps;
   constexpr int kTokens = S::kTokens, kSize = static_cast<int>(sizeof(T));
   constexpr int kTensorBytes = S::kElements * kSize, kRateBytes = S::kRates * kSize;
   const int tid = static_cast<int>(threadIdx.x);
@@ -174,7 +180,8 @@ __global__ void __launch_bounds__(BulkTiles::kThreads, BulkTiles::kBlocks)
   states.clear();
   states.load_rates(p, place, 0);
   if (p.initial.data != nullptr) states.load(p, place, 0, p.initial, place.s * p.initial.row);
-  const int step_at = kept(4 * S::step_at(states.channel)), part_at = kept(step_at + 4 * (tid % 2));
+  const int step_at = kept(4 * S::step_at(states.channel)),
+            part_at = kept(S::kPartsAt + step_at + 4 * (tid % 2));
   __syncthreads();  // the barriers
   int stage = 0;
   uint32_t parity = 0;
@@ -189,37 +196,30 @@ __global__ void __launch_bounds__(BulkTiles::kThreads, BulkTiles::kBlocks)
       for (int i = 0; i < 2 * S::kRates; i += 4 * S::kThreads) {
         float rates[4];
         load_pack<4>(shared_at<T>(rate_at + (4 * tid + i) * kSize), rates);
-        store_pack<4>(rates, shared_at<float>(S::kStepBytes + 4 * (4 * tid + i)));
+        store_pack<4>(rates, shared_at<float>(S::kFloatsAt + 4 * (4 * tid + i)));
       }
-      rate_at = S::kStepBytes;
+      rate_at = S::kFloatsAt;
     }
     rate_at += 4 * states.state;
     __syncthreads();
-    constexpr int kBatch = 2;
+    float part[kTokens];
 #pragma unroll
-    for (int t = 0; t < kTokens; t += kBatch) {
-      float part[kBatch];
+    for (int t = 0; t < kTokens; ++t) {
+      const int row = kReverse ? kTokens - 1 - t : t;
+      float step[2], B[S::kStates], C[S::kStates];
+      read(shared_at<float>(step_at + 4 * row * S::kRow), step);
+      read(shared_at<float>(rate_at + 4 * row * kPassStates), B);
+      read(shared_at<float>(rate_at + 4 * (row * kPassStates + S::kRates)), C);
 #pragma unroll
-      for (int j = 0; j < kBatch; ++j) {
-        const int row = kReverse ? kTokens - 1 - t - j : t + j;
-        float step[2], B[S::kStates], C[S::kStates];
-        read(shared_at<float>(step_at + 4 * row * S::kRow), step);
-        read(shared_at<float>(rate_at + 4 * row * kPassStates), B);
-        read(shared_at<float>(rate_at + 4 * (row * kPassStates + S::kRates)), C);
-#pragma unroll
-        for (int n = 0; n < S::kStates; ++n) {
-          float& h = states.h[0][n];
-          h = __fmaf_rn(exp2_flushed(step[0] * states.A[0][n]), h, step[1] * B[n]);
-          part[j] = n == 0 ? C[0] * h : __fmaf_rn(C[n], h, part[j]);
-        }
-      }
-      __syncwarp();  // the other lane of the channel has read what lay here
-#pragma unroll
-      for (int j = 0; j < kBatch; ++j) {
-        const int row = kReverse ? kTokens - 1 - t - j : t + j;
-        *shared_at<float>(part_at + 4 * row * S::kRow) = part[j];
+      for (int n = 0; n < S::kStates; ++n) {
+        float& h = states.h[0][n];
+        h = __fmaf_rn(exp2_flushed(step[0] * states.A[0][n]), h, step[1] * B[n]);
+        part[row] = n == 0 ? C[0] * h : __fmaf_rn(C[n], h, part[row]);
       }
     }
+#pragma unroll
+    for (int row = 0; row < kTokens; ++row)
+      *shared_at<float>(part_at + 4 * row * S::kRow) = part[row];
     __syncthreads();
     elements.store_output(staged, left);
     __syncthreads();

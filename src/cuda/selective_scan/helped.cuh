@@ -12,14 +12,15 @@
 // blocks on a multiprocessor are on different schedulers. docs/kernels/selective_scan_cuda.md.
 namespace hiss::cuda::selective_scan {
 
-// S, its threads those of one helping warp, and where things lie: four tiles of delta, delta u and
-// sums; four of B and C as float where they are not; dt_bias and D; then for each helper kStages
-// tiles of u, dt and z, and of B and C.
+inline constexpr int kHelpedThreads = 96;
+
+// S, its threads those of one helping warp, and where things lie: four tiles of delta and delta u;
+// two of the parts of sums; four of B and C as float where they are not; dt_bias and D; then for
+// each helper kStages tiles of u, dt and z, and of B and C.
 template <class S>
 struct HelperShape : S {
-  static constexpr int kThreads = 32, kTiles = 4, kScanThreads = S::kThreads;
-  static constexpr int kWorking = kScanThreads + 2 * kThreads,
-                       kBlockThreads = kWorking % 64 == 0 ? kWorking + 32 : kWorking;
+  static_assert(S::kThreads == 32);
+  static constexpr int kThreads = 32, kTiles = 4;
   static constexpr int kPartBytes = 4 * S::kTokens * S::kPartRow;
   static constexpr int kRateBytes = 4 * S::kTokens * S::kRateRow;
   static constexpr int sums_at(bool) { return kTiles * S::kStepBytes; }
@@ -46,7 +47,7 @@ using HelperElements =
 // tile k and asks for tile k + 2 kStages in the turn after. Of tile k + 1, which is ready, the
 // scanning warp reads the first two tokens in turn k.
 template <class V>
-__global__ void __launch_bounds__(HelperShape<typename V::S>::kBlockThreads, V::S::kBlocks)
+__global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
     scan_helped(const __grid_constant__ ScanArgs p) {
   using H = HelperShape<typename V::S>;
   using S = typename V::S;
@@ -54,13 +55,12 @@ __global__ void __launch_bounds__(HelperShape<typename V::S>::kBlockThreads, V::
   constexpr int kTokens = S::kTokens, kStages = S::kStages;
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
   const Place place(p, blockIdx.x, 1, S::kBlockChannels);
-  const auto turn_ends = [] { asm volatile("bar.sync 1, %0;" ::"n"(H::kWorking) : "memory"); };
+  const auto turn_ends = [] { asm volatile("bar.sync 1, %0;" ::"n"(kHelpedThreads) : "memory"); };
   const auto left_from = [&](int tile) { return min(place.length - tile * kTokens, kTokens); };
-  if (H::kBlockThreads > H::kWorking && warp >= H::kWorking / 32) return;
   const int tiles = (place.length + kTokens - 1) / kTokens;
 
   float* const constants = shared_at<float>(H::constants_at(true, sizeof(T)));
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * S::kBlockChannels; i += H::kWorking) {
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * S::kBlockChannels; i += kHelpedThreads) {
     const int c = i % S::kBlockChannels;
     const bool is_d = i >= S::kBlockChannels;
     const float* from = is_d ? p.D : p.dt_bias;
@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(HelperShape<typename V::S>::kBlockThreads, V::
   }
   turn_ends();
 
-  if (warp < H::kScanThreads / 32) {
+  if (warp == 0) {
     ThreadStates<S> states;
     states.clear();
     states.load_rates(p, place, 0);
     if (p.initial.data != nullptr) states.load(p, place, 0, p.initial, place.s * p.initial.row);
     const int step_at = kept(4 * S::step_at(states.channel));
-    const int part_at = kept(H::sums_at(true) + 4 * static_cast<int>(threadIdx.x));
+    const int part_at = kept(H::sums_at(true) + 4 * lane);
     const auto half = [](int tile) { return tile % H::kTiles * S::kStepBytes; };
     const auto rates_of = [&](int tile, int stage) {
       const int at = sizeof(T) == 4 ? H::rate_stages_at(true, 4) + (tile % 2 * kStages + stage) *
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(HelperShape<typename V::S>::kBlockThreads, V::
     if (p.final.data != nullptr) states.store(p, place, 0, p.final, place.s * p.final.row);
     return;
   }
-  const int helper = warp - H::kScanThreads / 32;
+  const int helper = warp - 1;
   HelperElements<V> elements(p, place, lane, helper);
   Rates<T, H, true, V::kAccess == Access::kAlongChannels> rates(p, place, lane, helper);
   const auto send = [&](int stage, int tile) {
@@ -145,7 +145,7 @@ Status launch_helped(std::string_view name, ScanArgs args, cudaStream_t stream) 
   args.y.tile *= 2;
   constexpr int kBytes = H::shared_bytes(true, sizeof(typename V::T));
   HISS_RETURN_IF_ERROR(allow_shared(name, scan_helped<V>, kBytes));
-  scan_helped<V><<<static_cast<unsigned>(blocks), H::kBlockThreads, kBytes, stream>>>(args);
+  scan_helped<V><<<static_cast<unsigned>(blocks), kHelpedThreads, kBytes, stream>>>(args);
   return launched(name);
 }
 
