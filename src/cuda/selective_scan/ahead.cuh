@@ -16,7 +16,7 @@ namespace hiss::cuda::selective_scan {
 template <class S>
 class Ahead {
  public:
-  static_assert(S::kLanes == 2 && S::kChannels == 1);
+  static_assert(S::kChannels == 1);
 
   // Before the first token: places of delta of its channel, and of B of its states.
   __device__ Ahead(ThreadStates<S>& states, int step_at, int rate_at) : states_(states) {

@@ -114,7 +114,8 @@ class BulkElements {
 #pragma unroll
         for (int e = 0; e < S::kWidth; ++e) v[e] *= silu_fast(z[e]);
       }
-      if (exists(i, left)) store_pack<S::kWidth>(v, reinterpret_cast<T*>(y_ + i * p_.y.chunk));
+      if (exists(i, left))
+        store_pack<S::kWidth>(v, reinterpret_cast<T*>(y_ + i * S::kChunkTokens * p_.y.chunk));
     }
     y_ += p_.y.tile;
   }
