@@ -14,11 +14,12 @@ function(hiss_compile_options target)
 endfunction()
 set(HISS_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
-# hiss_add_test(name [AS_ONE] source...): a GoogleTest program that knows where the golden files are.
+# hiss_add_test(name [APART part] source...): a GoogleTest program that knows where the golden files are.
 # Its tests carry the folder's name as label: ctest -L audio.
-# AS_ONE: one test for ctest, for programs with thousands of short cases.
+# APART: two tests for ctest, those whose names contain this and the others, for programs with thousands
+# of short cases.
 function(hiss_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "AS_ONE" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "APART" "")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   hiss_compile_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
@@ -27,9 +28,11 @@ function(hiss_add_test name)
   get_filename_component(area ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   # Sanitizers or not, asking for more memory than there is is an error to report, not one to die of.
   set(properties LABELS ${area} ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
-  if(arg_AS_ONE)
-    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES ${properties})
+  if(arg_APART)
+    set(tests ${name}.${arg_APART} ${name}.not_${arg_APART})
+    add_test(NAME ${name}.${arg_APART} COMMAND ${name} --gtest_brief=1 --gtest_filter=*${arg_APART}*)
+    add_test(NAME ${name}.not_${arg_APART} COMMAND ${name} --gtest_brief=1 --gtest_filter=-*${arg_APART}*)
+    set_tests_properties(${tests} PROPERTIES ${properties})
   else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
   endif()

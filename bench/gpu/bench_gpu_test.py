@@ -262,12 +262,18 @@ class RunLines(unittest.TestCase):
     return "\n".join(report.run_lines(dict(self.RESULT, checks=checks), "file.json"))
 
   def test_what_is_not_counted_and_what_failed_is_told(self):
-    text = self.lines(dict(seed=1, sanitizers=found(not_counted={"a and b: why": 2})))
+    known = {"a and b: why": 2, "c and d: why": 1}
+    text = self.lines(dict(seed=1, sanitizers=found(not_counted=known)))
     self.assertIn("memcheck: 3 cases of 2 kernels", text)
-    self.assertIn("not counted: a and b: why", text)
+    self.assertIn("not counted, as why: `a and b`, `c and d`", text)
     self.assertNotIn("failed", text)
     self.assertIn("**found** in 2 processes: bad",
                   self.lines(dict(sanitizers=found(failed=["bad", "bad<int>(x)+0x10"]))))
+
+  def test_kernels_that_a_tool_left_out_are_told(self):
+    text = self.lines(dict(seed=1, sanitizers=found(left_out=["op/cuda.a"])))
+    self.assertIn("racecheck: 3 cases of 1 kernels", text)
+    self.assertIn("not run: `op/cuda.a`", text)
 
   def test_a_row_that_is_wrong_is_told(self):
     self.assertIn("**Failed**: cases of a",

@@ -16,6 +16,7 @@
 #include "ops/compare.h"
 #include "support/case.h"
 #include "support/expected.h"
+#include "support/rounded.h"
 
 // The cases of the tests, on the device: host tensors with their guards and gaps are copied byte
 // for byte, alignment included; what comes back is judged by the tests' own means.
@@ -169,6 +170,20 @@ int64_t count_differing_outputs(const typename Op::Args& one, const typename Op:
   return differing;
 }
 
+// States of cases called exact, whose results float32 holds. Empty, or what was wrong.
+template <class Op>
+std::string misrounded_states(const std::string& name, const typename Op::Args& got,
+                              const typename Op::Args& expected) {
+  std::string wrong;
+  if (name.find("exact_") == name.npos) return wrong;
+  for (const char* state : {"final_states", "checkpoint_states"})
+    if (const std::string text = testing_support::misrounded(tensor_named<Op>(got, state),
+                                                             tensor_named<Op>(expected, state));
+        !text.empty())
+      wrong = std::string(state) + ": " + text;
+  return wrong;
+}
+
 // One row on one case: replayed from a graph, then directly, which must give the same bits; or, for
 // tools under which each takes its time, directly alone.
 template <class Op>
@@ -205,7 +220,9 @@ Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, c
     must(cudaStreamSynchronize(stream), "run");
   } else {
     const typename Op::Problem problem = Op::describe(mirror.args());
-    verdict.covers = {c.name, mirror.bytes(), traits_of<Op>(problem), functions_of(stream, record)};
+    Launches launches = launches_of(stream, record);
+    verdict.covers = {c.name, mirror.bytes(), traits_of<Op>(problem), std::move(launches.functions),
+                      launches.shared_memory};
     status = Graph::run(stream, record, [&](cudaGraphExec_t graph) {
       must(cudaGraphLaunch(graph, stream), "launch");
     });
@@ -222,6 +239,7 @@ Verdict check_case(const Kernel<Op>& kernel, const Case<Op>& c, uint64_t seed, c
   }
   mirror.bring_back();
   judge<Op>(args, expected.args(), verdict);
+  if (verdict.wrong.empty()) verdict.wrong = misrounded_states<Op>(c.name, args, expected.args());
   if (!verdict.wrong.empty()) return verdict;
   if (differing > 0)
     verdict.wrong = "two runs differ in " + std::to_string(differing) + " elements";

@@ -21,7 +21,8 @@ if "--rows" in sys.argv:
   sys.exit(print("op/cuda.a op/cuda.b"))
 if "--cover" in sys.argv:
   with open(sys.argv[sys.argv.index("--cover") + 1], "w") as file:
-    json.dump([dict(kernel=sys.argv[sys.argv.index("--filter") + 1], case="base")], file)
+    row = sys.argv[sys.argv.index("--filter") + 1]
+    json.dump([dict(kernel=row, case="base", shared_memory=row.endswith("a "))], file)
 print("{0}")
 sys.exit(not "{0}".startswith("0"))
 """
@@ -79,13 +80,22 @@ class Run(unittest.TestCase):
     ended, checks = self.check_all("0 wrong")
     self.assertEqual(ended, "")
     self.assertTrue(checks["sanitizers"]["clean"])
-    self.assertEqual(checks["sanitizers"]["racecheck"]["cases"], 2)
+    self.assertEqual(checks["sanitizers"]["memcheck"]["cases"], 2)
     self.assertEqual(checks["failed"], {})
+
+  def test_racecheck_leaves_out_kernels_without_shared_memory_by_name(self):
+    _, checks = self.check_all("0 wrong")
+    racecheck = checks["sanitizers"]["racecheck"]
+    self.assertEqual((racecheck["cases"], racecheck["of"]), (1, 1))
+    self.assertEqual(len(racecheck["left_out"]), 1)
+    self.assertIn("b ", racecheck["left_out"][0])
+    self.assertEqual(checks["sanitizers"]["memcheck"]["left_out"], [])
 
   def test_a_wrong_row_fails_step_1_after_the_sanitizers(self):
     ended, checks = self.check_all("1 wrong")
     self.assertIn("cases of op/cuda.a", ended)
     self.assertIn("cases of op/cuda.a", checks["failed"])
+    self.assertIn("large shapes", checks["failed"])
     self.assertFalse(checks["sanitizers"]["clean"])
 
 

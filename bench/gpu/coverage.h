@@ -39,20 +39,21 @@ struct Coverable {
   int64_t bytes = 0;
   std::set<std::string> traits;
   std::vector<const void*> functions;
+  bool shared_memory = false;
 };
 
 // Those that bring something new, the smallest first.
-inline std::vector<std::string> covering(std::vector<Coverable> all) {
+inline std::vector<Coverable> covering(std::vector<Coverable> all) {
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  std::vector<std::string> chosen;
+  std::vector<Coverable> chosen;
   std::set<std::string> traits;
   std::set<const void*> functions;
   for (Coverable& c : all) {
     const size_t known = traits.size() + functions.size();
-    traits.merge(c.traits);
+    traits.insert(c.traits.begin(), c.traits.end());
     functions.insert(c.functions.begin(), c.functions.end());
-    if (traits.size() + functions.size() > known) chosen.push_back(c.name);
+    if (traits.size() + functions.size() > known) chosen.push_back(std::move(c));
   }
   return chosen;
 }

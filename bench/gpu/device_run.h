@@ -58,9 +58,13 @@ class Graph {
 };
 
 // The kernels that `record` launches into a stream, without running them.
-template <class Record>
-std::vector<const void*> functions_of(cudaStream_t stream, Record&& record) {
+struct Launches {
   std::vector<const void*> functions;
+  bool shared_memory = false;  // one of them has some
+};
+template <class Record>
+Launches launches_of(cudaStream_t stream, Record&& record) {
+  Launches launches;
   must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
   const Status status = record(stream);
   cudaGraph_t graph = nullptr;
@@ -76,10 +80,13 @@ std::vector<const void*> functions_of(cudaStream_t stream, Record&& record) {
     if (type != cudaGraphNodeTypeKernel) continue;
     cudaKernelNodeParams params{};
     must(cudaGraphKernelNodeGetParams(node, &params), "node");
-    functions.push_back(params.func);
+    cudaFuncAttributes attributes{};
+    must(cudaFuncGetAttributes(&attributes, params.func), "function");
+    launches.functions.push_back(params.func);
+    launches.shared_memory |= attributes.sharedSizeBytes + params.sharedMemBytes > 0;
   }
   must(cudaGraphDestroy(graph), "graph");
-  return functions;
+  return launches;
 }
 
 }  // namespace hiss::bench

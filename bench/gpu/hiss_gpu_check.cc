@@ -82,8 +82,9 @@ class Check {
                     wrong == 0 ? "ok" : "WRONG", kernel->name.data(), ran, all.size(), wrong,
                     100 * share, worst.c_str());
       std::fflush(stdout);
-      for (const std::string& name : covering(std::move(covers)))
-        cover_.push_back({{"kernel", kernel->name}, {"case", name}});
+      for (const Coverable& c : covering(std::move(covers)))
+        cover_.push_back(
+            {{"kernel", kernel->name}, {"case", c.name}, {"shared_memory", c.shared_memory}});
     }
   }
 

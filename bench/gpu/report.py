@@ -161,10 +161,18 @@ def run_lines(result, name):
     return lines + ["", "There was no compute-sanitizer."]
   for tool in ("memcheck", "racecheck"):
     mine = found[tool]
+    left_out = mine.get("left_out", [])  # records have it since 2026-11-30-4
     text = f'- {tool}: at its end after {mine["seconds"]} s' if mine["failed"] else \
-        f'- {tool}: {mine["cases"]} cases of {found["kernels"]} kernels without a finding, ' \
-        f'{mine["seconds"]} s'
-    text += "".join(f"; not counted: {name}" for name in sorted(mine["not_counted"]))
+        f'- {tool}: {mine["cases"]} cases of {found["kernels"] - len(left_out)} kernels without ' \
+        f'a finding, {mine["seconds"]} s'
+    if left_out:
+      text += f'; without shared memory, so not run: {", ".join(f"`{row}`" for row in left_out)}'
+    places = collections.defaultdict(list)
+    for name in sorted(mine["not_counted"]):
+      place, reason = name.split(": ", 1)
+      places[reason].append(f"`{place}`")
+    text += "".join(f'; not counted, as {reason}: {", ".join(those)}'
+                    for reason, those in places.items())
     failures = collections.Counter(sanitize.short(failure) for failure in mine["failed"])
     text += "".join(f"; **found** in {count} processes: {failure}"
                     for failure, count in failures.items())

@@ -3,7 +3,7 @@
 """The measurement of the CUDA kernels, on a machine with an NVIDIA GPU:
 
   1. every kernel against the float64 reference (hiss_gpu_check) on random inputs that are new in
-     each run, and on the stored fixtures; then models' shapes and large indices, and beside them
+     each run, and on the stored fixtures, and beside it on models' shapes and large indices; then
      compute-sanitizer, memcheck and racecheck, on cases that reach every kernel (sanitize.py)
   2. operator by operator, our times on cases.py (hiss_gpu_check --cases), then the peers' on the
      same work (time_peers.py)
@@ -71,6 +71,12 @@ def run_beside(commands):
   return {name: code for name, code in codes.items() if code}
 
 
+def note_checks(options, failed, found):
+  if options.checks:
+    options.checks.write_text(
+        json.dumps(dict(seed=options.seed, failed=failed, sanitizers=found), indent=1))
+
+
 def check_all(options, folder):
   """Step 1. Ends the run if a part has failed."""
   say(f"correctness, seed {options.seed}")
@@ -79,25 +85,24 @@ def check_all(options, folder):
   if not rows:
     sys.exit(f"bench gpu: {options.check} names no kernel")
   files = {row: pathlib.Path(folder, f"{number}.json") for number, row in enumerate(rows)}
-  failed = run_beside({
-      f"cases of {row}": [
-          options.check, "--small", "--fixtures", FIXTURES, *seed, "--cover", file, "--filter",
-          f"^{re.escape(row)} "
-      ] for row, file in files.items()
-  })
-  pairs = [
-      pair for file in files.values() if file.exists() for pair in json.loads(file.read_text())
-  ]
-  say("large shapes, and beside them the sanitizers")
   with concurrent.futures.ThreadPoolExecutor(1) as pool:
     large = pool.submit(run_beside,
                         {"large shapes": [options.check, "--check-only", "--large", *seed]})
+    failed = run_beside({
+        f"cases of {row}": [
+            options.check, "--small", "--fixtures", FIXTURES, *seed, "--cover", file, "--filter",
+            f"^{re.escape(row)} "
+        ] for row, file in files.items()
+    })
+    pairs = [
+        pair for file in files.values() if file.exists() for pair in json.loads(file.read_text())
+    ]
+    say("the sanitizers")
     found = sanitize.sanitize(options.check, pairs, sanitize.TOOLS, options.parts,
                               options.seconds)
-    if options.checks:
-      options.checks.write_text(
-          json.dumps(dict(seed=options.seed, failed=failed, sanitizers=found), indent=1))
+    note_checks(options, failed, found)
     failed |= large.result()
+  note_checks(options, failed, found)
   if found and not found["clean"]:
     failed["sanitizers"] = 1
   if failed:

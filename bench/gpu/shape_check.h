@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <future>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -87,9 +88,13 @@ Verdict check_shape(const Kernel<Op>& kernel,
     return verdict;
   }
   must(cudaStreamSynchronize(stream), "run");
+  std::vector<std::future<Status>> references;
+  for (const HostPart<Op>& part : before)
+    references.push_back(std::async(std::launch::async, [&part] {
+      return testing_support::run_kernel(*kernels<Op>().back(), part.args());
+    }));
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (const Status status = testing_support::run_kernel(*kernels<Op>().back(), before[i].args());
-        !status.ok()) {
+    if (const Status status = references[i].get(); !status.ok()) {
       verdict.wrong = "the reference: " + status.message();
       return verdict;
     }

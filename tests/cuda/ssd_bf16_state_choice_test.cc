@@ -77,6 +77,17 @@ TEST_F(Bf16StateSsd, DeclinesByNameWhatItIsNotMadeFor) {
   EXPECT_EQ(declines_with([](auto& p) { p.seqlen = int64_t{1} << 31; }), why::kLong);
 }
 
+TEST_F(Bf16StateSsd, AsksForMemoryWhereStatesAreHandedOn) {
+  const auto bytes = [&](int64_t seqlen, int64_t dstate) {
+    SsdChunkScan::Problem p = problem(24, 128, dstate);
+    p.seqlen = seqlen;
+    return row_->workspace_bytes(p, hopper());
+  };
+  for (const int64_t dstate : {64, 128, 256}) EXPECT_EQ(bytes(64, dstate), 0u) << dstate;
+  EXPECT_GT(bytes(8192, 64), 0u);
+  EXPECT_GT(bytes(8192, 256), bytes(8192, 128));
+}
+
 // One for 64 tokens and a checkpoint, as a random walk and a part that does not average out; in the
 // strict class one a token.
 TEST(SsdErrorBound, CountsTheRoundingsOfAShortState) {

@@ -27,7 +27,7 @@ ninja -C "$build" neon_test
 shares=$(nproc) runs=() bad=0
 for ((i = 0; i < shares; ++i)); do
   GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$i "$emulator" "$build/neon_test" --gtest_brief=1 \
-    --gtest_filter='-*_ref.*:*_neon_*far*:*/baseline' >"$build/share-$i.log" 2>&1 &
+    --gtest_filter='-*.ref:*far*.cpu_neon_*:*/baseline' >"$build/share-$i.log" 2>&1 &
   runs+=($!)
 done
 for run in "${runs[@]}"; do wait "$run" || bad=1; done

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/bound.h"
+#include "support/rounded.h"
 
 namespace hiss::ops {
 namespace {
@@ -146,6 +147,16 @@ TEST_F(CompareTest, FollowsStrides) {
 TEST_F(CompareTest, EmptyTensorsAgree) {
   const ConstTensorView nothing(nullptr, DType::kF32, {0, 7});
   EXPECT_TRUE(compare(nothing, nothing, {}).within);
+}
+
+// 1.005 lies between the numbers of BF16 1 and 1 + 2^-7, nearer to the second; 1.003 does not.
+TEST(Misrounded, TakesWhatIsNearestAndNothingElse) {
+  using testing_support::misrounded;
+  const std::vector<float> exact{1.005f, 1.003f};
+  const std::vector<uint16_t> nearest{0x3f81, 0x3f80}, cut_off{0x3f80, 0x3f80};
+  const ConstTensorView want(exact.data(), DType::kF32, {2});
+  EXPECT_EQ(misrounded({nearest.data(), DType::kBF16, {2}}, want), "");
+  EXPECT_THAT(misrounded({cut_off.data(), DType::kBF16, {2}}, want), HasSubstr("not rounded"));
 }
 
 }  // namespace

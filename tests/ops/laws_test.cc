@@ -11,6 +11,7 @@
 
 #include "support/case.h"
 #include "support/pieces.h"
+#include "support/rounded.h"
 #include "support/run.h"
 
 namespace hiss::testing_support {
@@ -227,6 +228,19 @@ TEST(DecayLaw, AStepOfZeroLeavesTheState) {
     ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));
     EXPECT_TRUE(identical(twice.first.final_states, twice.first.initial_states));
   });
+}
+
+TEST(RoundingLaw, StatesOf16BitsAreRoundedToNearest) {
+  hold<SsdChunkScan>(
+      {"exact_BF16_states_64", "exact_BF16_states_256", "exact_F16_states_64",
+       "fast_exact_BF16_states_128", "fast_exact_F16_states_256"},
+      [](const auto& kernel, auto& twice) {
+        Expected<SsdChunkScan> expected(twice.second);
+        ASSERT_TRUE(ok(expected.run()));
+        ASSERT_TRUE(ok(run_kernel(kernel, twice.first)));
+        EXPECT_EQ(misrounded(twice.first.final_states, expected.args().final_states), "");
+        EXPECT_EQ(misrounded(twice.first.checkpoint_states, expected.args().checkpoint_states), "");
+      });
 }
 
 TYPED_TEST(UpdateLaw, TokenByTokenIsAllAtOnceAndSnapshotsAreTheStatesBetween) {

@@ -18,6 +18,7 @@ struct Spec {
   Place place = Place::kDense, bc_place = Place::kDense, state_place = Place::kDense;
   Place dt_place = Place::kDense;
   Fill dt = uniform(-5, 1), A = uniform(-8, -0.05);
+  Fill x = normal(), B = normal(), before = normal();
   bool z = true, D = true, D_has_headdim = false, dt_bias = true, softplus = true;
   bool a_is_log = false, initial = true, final = true, final_is_initial = false;
   enum { kOwn, kIsX, kIsZ } y = kOwn;
@@ -33,11 +34,11 @@ struct Spec {
     const int64_t tokens = packed ? starts.back() : seqlen;
     const int64_t nseq = packed ? static_cast<int64_t>(lengths.size()) : rows;
     const std::vector<int64_t> sequence{rows, tokens, nheads, headdim};
-    a.x = set.input(dtype, sequence, normal(), place);
+    a.x = set.input(dtype, sequence, x, place);
     if (special != 0) set.set(a.x, {rows - 1, tokens / 2, nheads / 2, headdim / 2}, special);
     a.dt = set.input(dt_dtype, {rows, tokens, nheads}, dt, dt_place);
     a.A = set.input(DType::kF32, {nheads}, A);
-    a.B = set.input(dtype, {rows, tokens, ngroups, dstate}, normal(), bc_place);
+    a.B = set.input(dtype, {rows, tokens, ngroups, dstate}, B, bc_place);
     a.C = set.input(dtype, {rows, tokens, ngroups, dstate}, normal(), bc_place);
     const auto d_sizes =
         D_has_headdim ? std::vector<int64_t>{nheads, headdim} : std::vector<int64_t>{nheads};
@@ -45,7 +46,7 @@ struct Spec {
     if (z) a.z = set.input(dtype, sequence, normal(), place);
     if (dt_bias) a.dt_bias = set.input(DType::kF32, {nheads}, uniform(-1, 1));
     const std::vector<int64_t> state{nseq, nheads, headdim, dstate};
-    if (initial) a.initial_states = set.input(state_dtype, state, normal(), state_place);
+    if (initial) a.initial_states = set.input(state_dtype, state, before, state_place);
     if (final_is_initial)
       a.final_states = set.in_place(a.initial_states);
     else if (final)
@@ -99,6 +100,11 @@ void add_numbers(CaseList<SsdChunkScan, Spec>& list) {
     list.with(name + "_states_strict",
               [&](Spec& c) { c.state_dtype = dtype, c.precision = Precision::kStrict; });
   }
+  for (const int64_t dstate : {64, 128, 256, 512})
+    list.with("BF16_states_strict_dstate_" + std::to_string(dstate), [&](Spec& c) {
+      c.state_dtype = DType::kBF16, c.precision = Precision::kStrict;
+      c.dstate = dstate, c.batch = 1, c.seqlen = 9, c.nheads = 2;
+    });
   list.with("strict", [](Spec& c) { c.precision = Precision::kStrict; });
   list.with("dt_30", [](Spec& c) { c.dt = uniform(19, 30); });
   list.with("dt_100", [](Spec& c) { c.dt = constant(100); });
@@ -204,6 +210,21 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list, const std::string& prefix,
   with_long("nan", [](Spec& c) { c.special = NAN; });
 }
 
+// States of 1 to which tokens without decay add five eighths of what lies between 16-bit numbers:
+// float32 holds all of it, and what is nearest is the next number.
+void add_exact_states(CaseList<SsdChunkScan, Spec>& list) {
+  for (const auto& [state, gap] : {std::pair{DType::kBF16, 0x1p-7}, {DType::kF16, 0x1p-10}})
+    for (const int64_t dstate : {64, 128, 256})
+      list.with(std::string("exact_") + to_string(state) + "_states_" + std::to_string(dstate),
+                [state = state, gap = gap, dstate](Spec& c) {
+                  c.dtype = DType::kBF16, c.state_dtype = state;
+                  c.batch = 1, c.nheads = 2, c.headdim = 64, c.dstate = dstate, c.seqlen = 64;
+                  c.x = c.dt = c.before = constant(1), c.B = constant(gap * 5 / 512);
+                  c.A = constant(0), c.z = c.D = c.dt_bias = c.softplus = false;
+                  c.checkpoints = {63};
+                });
+}
+
 // What is rounded on its way through long sequences, and states of 256.
 void add_rounded_states(CaseList<SsdChunkScan, Spec>& list) {
   const auto with = [&](const std::string& name, auto&& change) {
@@ -220,6 +241,9 @@ void add_rounded_states(CaseList<SsdChunkScan, Spec>& list) {
   with("packed_dstate_256", [](Spec& c) { c.lengths = {130, 0, 1, 300, 3}; });
   with("checkpoints_dstate_256", [](Spec& c) { c.seqlen = 400, c.checkpoints = {0, 63, 64, 250}; });
   with("final_is_initial_dstate_256", [](Spec& c) { c.final_is_initial = true, c.seqlen = 500; });
+  // In place no block can walk what another has written: states are handed on.
+  with("final_is_initial_long_dstate_256",
+       [](Spec& c) { c.final_is_initial = true, c.nheads = 1, c.seqlen = 1600; });
   with("headdim_128_dstate_256", [](Spec& c) { c.headdim = 128, c.seqlen = 200; });
   with("spaced_states", [](Spec& c) { c.state_place = Place::kWideRow, c.seqlen = 200; });
   with("nan_dstate_256", [](Spec& c) { c.special = NAN, c.seqlen = 200; });
@@ -235,7 +259,7 @@ void add_float_matrices(CaseList<SsdChunkScan, Spec>& list) {
   };
   for (const int64_t headdim : {64, 80, 96, 128})
     with("headdim_" + std::to_string(headdim), [&](Spec& c) { c.headdim = headdim; });
-  for (const int64_t dstate : {1, 13, 100, 128})
+  for (const int64_t dstate : {1, 13, 100, 128, 200, 256})
     with("dstate_" + std::to_string(dstate), [&](Spec& c) { c.dstate = dstate, c.nheads = 3; });
   for (const int64_t seqlen : {63, 64, 65, 257, 700})
     with("length_" + std::to_string(seqlen), [&](Spec& c) { c.seqlen = seqlen, c.nheads = 2; });
@@ -326,6 +350,7 @@ std::vector<Case<SsdChunkScan>> cases<SsdChunkScan>() {
   add_layouts(list);
   add_numbers(list);
   add_packed(list);
+  add_exact_states(list);
   add_float_matrices(list);
   add_fast(list);
   add_matrices(list, "matrices_", DType::kF32);

@@ -3,22 +3,17 @@
 
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include "cuda/ssd_chunk_scan/hopper.h"
 
-// What host and device say to each other where the state is kept in bf16.
+// What host and device say to each other where states are bf16: the scan's pointers to states are
+// to elements of that type.
 namespace hiss::cuda::ssd {
 
-struct Bf16StateScan {
-  HopperScan base;  // without states; their strides are there
-  const __nv_bfloat16* initial;
-  __nv_bfloat16 *final, *checkpoints;
-};
+// Up to this dstate the state is float32 while a block has it.
+constexpr int64_t kAccumulatedDstate = 128;
 
 // Starts the kernels for dstate up to kN.
 template <int kN>
-cudaError_t launch_bf16_state(const Bf16StateScan& scan, DType dtype, bool gate,
-                              cudaStream_t stream);
+cudaError_t launch_bf16_state(const HopperScan& scan, DType dtype, bool gate, cudaStream_t stream);
 
 }  // namespace hiss::cuda::ssd

@@ -269,6 +269,7 @@ __device__ __forceinline__ T& element(char* tile, const Lane& l, int token, int 
 // kChunk where there is none.
 template <class T>
 __device__ __forceinline__ int2 clear_faults(char* tile, const Lane& l) {
+  __syncwarp();  // other lanes have read what is written here
   int first = kChunk;
   if (l.lane < 16) {
 #pragma unroll 1

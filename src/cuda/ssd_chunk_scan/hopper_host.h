@@ -116,4 +116,18 @@ inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Pr
   return scan;
 }
 
+// Ranges instead of segments, where they cost less and can be.
+inline Ranges ranges_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p,
+                        const Costs& costs, double cost) {
+  // Blocks are at different tokens at a time, so the second-level cache has to hold B and C of a
+  // group.
+  constexpr int64_t kCached = int64_t{8} << 20;
+  // A block that walks ahead reads what another block may have written to the same memory.
+  const bool in_place =
+      args.y.data == args.x.data ||
+      (args.final_states.present() && args.final_states.data == args.initial_states.data);
+  if (p.packed || in_place || 4 * p.seqlen * p.dstate > kCached) return {};
+  return choose_ranges(work_of(p), this_machine().num_sms, costs, 0.97 * cost);
+}
+
 }  // namespace hiss::cuda::ssd

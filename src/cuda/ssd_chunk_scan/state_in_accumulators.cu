@@ -42,25 +42,12 @@ size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
   return exchange_bytes(p, segments.count, padded(p.dstate));
 }
 
-// Ranges instead of segments, where they cost less and can be.
-Ranges ranges_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p, double cost) {
-  // Blocks are at different tokens at a time, so the second-level cache has to hold B and C of a
-  // group.
-  constexpr int64_t kCached = int64_t{8} << 20;
-  // A block that walks ahead reads what another block may have written to the same memory.
-  const bool in_place =
-      args.y.data == args.x.data ||
-      (args.final_states.present() && args.final_states.data == args.initial_states.data);
-  if (p.packed || in_place || 4 * p.seqlen * p.dstate > kCached) return {};
-  return choose_ranges(work_of(p), this_machine().num_sms, kCosts, 0.97 * cost);
-}
-
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
   const Segments segments = choose_segments(work_of(p), this_machine().num_sms, kCosts);
   HopperScan scan = scan_of(args, p, segments.count);
-  scan.ranges = ranges_of(args, p, segments.cost);
+  scan.ranges = ranges_of(args, p, kCosts, segments.cost);
   if (scan.ranges.count > 0) scan.segments = 1;
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
