@@ -16,7 +16,7 @@ namespace hiss::cuda::selective_scan {
 template <class S>
 class Ahead {
  public:
-  static_assert(S::kChannels == 1);
+  static_assert(S::kLanes == 2 && S::kChannels == 1);
 
   // Before the first token: places of delta of its channel, and of B of its states.
   __device__ Ahead(ThreadStates<S>& states, int step_at, int rate_at) : states_(states) {
@@ -49,7 +49,7 @@ class Ahead {
   __device__ void read_next(int step_at, int rate_at) {
     read(shared_at<float>(step_at), step_), read(shared_at<float>(rate_at), B_);
   }
-  __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + S::kCAt, C_); }
+  __device__ void read_c(int rate_at) { read(shared_at<float>(rate_at) + kPassStates, C_); }
   __device__ void make_next(int n) {
     decay_[n] = exp2_flushed(step_[0] * states_.A[0][n]);
     drive_[n] = step_[1] * B_[n];

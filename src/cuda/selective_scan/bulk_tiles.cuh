@@ -29,9 +29,9 @@ struct BulkTiles {
   static constexpr int kLanes = 2, kChannels = 1, kStates = kPassStates / kLanes;
   static constexpr int kThreads = kBlockChannels * kLanes;
   static constexpr int kElements = kBlockChannels * kTokens, kRates = kPassStates * kTokens;
-  // A thread makes ready and finishes chunks of kWidth channels of every kChunkTokens-th token.
-  static constexpr int kWidth = 4, kChunkTokens = kThreads / (kBlockChannels / kWidth);
-  static constexpr int kChunks = kTokens / kChunkTokens;
+  // A thread makes ready and finishes so many channels of a token.
+  static constexpr int kWidth = 4;
+  static_assert(kElements == kThreads * kWidth);
 
   // Words: two for a channel, and a gap after 16 of them, so that eight lanes with four channels
   // each meet in no bank.
@@ -77,61 +77,50 @@ class BulkElements {
 
   // delta and delta * u; 0 where a token or channel does not exist, which leaves states alone.
   __device__ void take_steps(int stage_at, int left) const {
+    float u[S::kWidth], delta[S::kWidth];
+    load(stage_at, 0, u), load(stage_at, 1, delta);
 #pragma unroll
-    for (int i = 0; i < S::kChunks; ++i) {
-      float u[S::kWidth], delta[S::kWidth];
-      load(stage_at, 0, i, u), load(stage_at, 1, i, delta);
+    for (int e = 0; e < S::kWidth; ++e) delta[e] += bias_[e];
+    delta_of(p_, delta);
+    if (!exists(left)) {
 #pragma unroll
-      for (int e = 0; e < S::kWidth; ++e) delta[e] += bias_[e];
-      delta_of(p_, delta);
-      if (!exists(i, left)) {
-#pragma unroll
-        for (int e = 0; e < S::kWidth; ++e) delta[e] = 0;
-      }
-#pragma unroll
-      for (int e = 0; e < S::kWidth; ++e) u[e] *= delta[e];
-      auto* to = shared_at<float4>(step_ + i * kStepChunk);
-      to[0] = {delta[0], u[0], delta[1], u[1]}, to[1] = {delta[2], u[2], delta[3], u[3]};
+      for (int e = 0; e < S::kWidth; ++e) delta[e] = 0;
     }
+#pragma unroll
+    for (int e = 0; e < S::kWidth; ++e) u[e] *= delta[e];
+    auto* to = shared_at<float4>(step_);
+    to[0] = {delta[0], u[0], delta[1], u[1]}, to[1] = {delta[2], u[2], delta[3], u[3]};
   }
   // y, from the two parts of each sum. Tiles one after another.
   __device__ void store_output(int stage_at, int left) {
+    float v[S::kWidth], part[2 * S::kWidth];
+    read(shared_at<float>(S::kPartsAt + step_), part);
 #pragma unroll
-    for (int i = 0; i < S::kChunks; ++i) {
-      float v[S::kWidth], part[2 * S::kWidth];
-      read(shared_at<float>(S::kPartsAt + step_ + i * kStepChunk), part);
+    for (int e = 0; e < S::kWidth; ++e) v[e] = part[2 * e] + part[2 * e + 1];
+    if (p_.D != nullptr) {
+      float u[S::kWidth];
+      load(stage_at, 0, u);
 #pragma unroll
-      for (int e = 0; e < S::kWidth; ++e) v[e] = part[2 * e] + part[2 * e + 1];
-      if (p_.D != nullptr) {
-        float u[S::kWidth];
-        load(stage_at, 0, i, u);
-#pragma unroll
-        for (int e = 0; e < S::kWidth; ++e) v[e] = __fmaf_rn(D_[e], u[e], v[e]);
-      }
-      if (p_.z.data != nullptr) {
-        float z[S::kWidth];
-        load(stage_at, 2, i, z);
-#pragma unroll
-        for (int e = 0; e < S::kWidth; ++e) v[e] *= silu_fast(z[e]);
-      }
-      if (exists(i, left))
-        store_pack<S::kWidth>(v, reinterpret_cast<T*>(y_ + i * S::kChunkTokens * p_.y.chunk));
+      for (int e = 0; e < S::kWidth; ++e) v[e] = __fmaf_rn(D_[e], u[e], v[e]);
     }
+    if (p_.z.data != nullptr) {
+      float z[S::kWidth];
+      load(stage_at, 2, z);
+#pragma unroll
+      for (int e = 0; e < S::kWidth; ++e) v[e] *= silu_fast(z[e]);
+    }
+    if (exists(left)) store_pack<S::kWidth>(v, reinterpret_cast<T*>(y_));
     y_ += p_.y.tile;
   }
 
  private:
   static constexpr int kSize = static_cast<int>(sizeof(T));
-  static constexpr int kStepChunk = 4 * S::kChunkTokens * S::kRow;
-  static constexpr int kStagedChunk = S::kChunkTokens * S::kBlockChannels * kSize;
 
-  __device__ bool exists(int i, int left) const {
-    const int row = row_ + i * S::kChunkTokens;
-    return exists_ && (kReverse ? S::kTokens - 1 - row : row) < left;
+  __device__ bool exists(int left) const {
+    return exists_ && (kReverse ? S::kTokens - 1 - row_ : row_) < left;
   }
-  __device__ void load(int stage_at, int tensor, int i, float (&to)[S::kWidth]) const {
-    load_pack<S::kWidth>(
-        shared_at<T>(stage_at + tensor * kTensorBytes + staged_ + i * kStagedChunk), to);
+  __device__ void load(int stage_at, int tensor, float (&to)[S::kWidth]) const {
+    load_pack<S::kWidth>(shared_at<T>(stage_at + tensor * kTensorBytes + staged_), to);
   }
 
   const ScanArgs& p_;
