@@ -74,8 +74,8 @@ inline bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
     strides[0] = bytes(1), strides[1] = bytes(0);
     box[1] = box[2], box[2] = 1;
   }
-  return encoder(&map, tensor_map_type(view.dtype), rank, const_cast<void*>(view.data), sizes, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  return encoder(&map, tensor_map_type(view.dtype), rank, const_cast<void*>(view.data), sizes,
+                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
