@@ -170,6 +170,7 @@ std::vector<GpuShape<SelectiveStateUpdate>> gpu_shapes<SelectiveStateUpdate>() {
   add("h128_p80_n128", kWide, DType::kF32, DType::kF32);
   add("falcon_h1_7b", kFalconH1_7B, DType::kBF16, DType::kF32);
   add("mamba1_d5120", kMamba1, DType::kBF16, DType::kF32);
+  add("mamba1_d5120_f32", kMamba1, DType::kF32, DType::kF32);
   // States of more than 2^31 and 2^32 elements.
   for (const auto& [name, batch] : {std::pair("over_2_31", 3400), std::pair("over_2_32", 6700)})
     shapes.push_back({name,

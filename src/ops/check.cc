@@ -172,6 +172,16 @@ Status want_dt_limit(float dt_min, float dt_max) {
                "dt_min <= dt_max");
 }
 
+bool in_blocks_of_16(const ConstTensorView& view) {
+  if (!view.present()) return true;
+  if (reinterpret_cast<uintptr_t>(view.data) % 16 != 0) return false;
+  for (int axis = 0; axis < view.rank - 1; ++axis)
+    if (view.shape[axis] > 1 &&
+        (view.stride[axis] <= 0 || view.stride[axis] * size_of(view.dtype) % 16 != 0))
+      return false;
+  return true;
+}
+
 Layout common_layout(std::initializer_list<ConstTensorView> views) {
   bool channels_last = true, channels_first = true;
   for (const ConstTensorView& view : views) {

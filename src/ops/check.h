@@ -70,6 +70,10 @@ inline bool constant_along(const ConstTensorView& view, int axis) {
   return !view.present() || view.shape[axis] <= 1 || view.stride[axis] == 0;
 }
 
+// Whether bulk copies can move a tensor whose last axis is dense: address and the strides of all
+// other axes are multiples of 16 bytes, forward. Absent: true.
+bool in_blocks_of_16(const ConstTensorView& view);
+
 // The common layout of (rows, tokens, channels) tensors; absent ones agree with any.
 Layout common_layout(std::initializer_list<ConstTensorView> views);
 

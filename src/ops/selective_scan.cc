@@ -73,6 +73,8 @@ SelectiveScan::Problem SelectiveScan::describe(const Args& a) {
       .direction = a.direction,
       .layout = common_layout({a.u, a.dt, a.z, a.y}),
       .dense_bc = dense_along(a.B, 3) && dense_along(a.C, 3),
+      .blocks_of_16 = in_blocks_of_16(a.u) && in_blocks_of_16(a.dt) && in_blocks_of_16(a.z) &&
+                      in_blocks_of_16(a.y) && in_blocks_of_16(a.B) && in_blocks_of_16(a.C),
       .has_z = a.z.present(),
       .has_d = a.D.present(),
       .has_dt_bias = a.dt_bias.present(),

@@ -70,16 +70,9 @@ Status check_shapes(const SsdChunkScan::Args& a) {
   return want_tensor("y", a.y, {a.x.dtype}, {batch, seqlen, nheads, headdim});
 }
 
-// Whether a (batch, seqlen, heads or groups, dense) tensor can be moved by bulk copies.
-bool in_blocks_of_16(const ConstTensorView& view, bool side_by_side) {
-  if (!view.present()) return true;
-  if (side_by_side && view.shape[2] > 1 && view.stride[2] != view.shape[3]) return false;
-  if (reinterpret_cast<uintptr_t>(view.data) % 16 != 0) return false;
-  for (int axis = 0; axis < 3; ++axis)
-    if (view.shape[axis] > 1 &&
-        (view.stride[axis] <= 0 || view.stride[axis] * size_of(view.dtype) % 16 != 0))
-      return false;
-  return true;
+// Whether the heads of a (batch, seqlen, nheads, headdim) tensor lie one behind the other.
+bool side_by_side(const ConstTensorView& view) {
+  return !view.present() || view.shape[2] <= 1 || view.stride[2] == view.shape[3];
 }
 
 // What roundings of a 16-bit state add, in units of its roundoff. In the strict class after every
@@ -120,9 +113,9 @@ SsdChunkScan::Problem SsdChunkScan::describe(const Args& a) {
       .precision = a.precision,
       .device = a.device,
       .dense = dense,
-      .blocks_of_16 = in_blocks_of_16(a.x, true) && in_blocks_of_16(a.z, true) &&
-                      in_blocks_of_16(a.y, true) && in_blocks_of_16(a.B, false) &&
-                      in_blocks_of_16(a.C, false),
+      .blocks_of_16 = side_by_side(a.x) && side_by_side(a.z) && side_by_side(a.y) &&
+                      in_blocks_of_16(a.x) && in_blocks_of_16(a.z) && in_blocks_of_16(a.y) &&
+                      in_blocks_of_16(a.B) && in_blocks_of_16(a.C),
       .has_z = a.z.present(),
       .has_d = a.D.present(),
       .d_has_headdim = a.D.rank == 2,

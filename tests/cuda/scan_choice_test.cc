@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "hiss/ops/all.h"
 
@@ -52,6 +53,7 @@ class CudaChoice : public testing::Test {
 };
 
 constexpr char kFew[] = "selective_scan/cuda.sm80.few_tokens";
+constexpr char kBulk[] = "selective_scan/cuda.sm90.bulk_tiles";
 constexpr char kLanes[] = "selective_scan/cuda.sm80.lanes_over_state";
 constexpr char kSplit[] = "selective_scan/cuda.sm80.split_sequence";
 constexpr char kOneToken[] = "selective_state_update/cuda.sm80.one_token";
@@ -59,8 +61,66 @@ constexpr char kRows[] = "selective_state_update/cuda.sm80.rows_in_registers";
 constexpr char kAnyView[] = "selective_state_update/cuda.sm80.any_view";
 
 TEST_F(CudaChoice, ManyChannelsAreNotSplit) {
-  EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), device(132)).chosen, kLanes);
+  EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), device(132)).chosen, kBulk);
   EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 5120), device(132)).chosen, kLanes);
+}
+
+TEST_F(CudaChoice, OnlyHopperHasBulkCopies) {
+  Machine ampere = device(132);
+  ampere.cuda_sm = 80;
+  EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), ampere).chosen, kLanes);
+}
+
+TEST_F(CudaChoice, BulkTilesDeclineWithTheirReason) {
+  const auto with = [](auto&& change) {
+    SelectiveScan::Problem problem = scan(161, 251, 256);
+    change(problem);
+    return declined<SelectiveScan>(problem, kBulk);
+  };
+  EXPECT_EQ(with([](auto&) {}), "");
+  EXPECT_EQ(with([](auto& p) { p.direction = Direction::kReverse; }), "");
+  EXPECT_EQ(with([](auto& p) { p.seqlen = 0; }), "");
+  EXPECT_EQ(with([](auto& p) { p.precision = Precision::kStrict; }), why::kPrecision);
+  EXPECT_EQ(with([](auto& p) { p.dstate = 8; }), why::kDstate);
+  EXPECT_EQ(with([](auto& p) { p.layout = Layout::kChannelsFirst; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.dense_bc = false; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.blocks_of_16 = false; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.dim = 254; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.ngroups = 128; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.dim = 252; }), "");
+  EXPECT_EQ(with([](auto& p) { p.dim = 252, p.dtype = DType::kBF16; }), why::kLayout);
+  EXPECT_EQ(with([](auto& p) { p.packed = true; }), why::kPacked);
+  EXPECT_EQ(with([](auto& p) { p.ncheckpoints = 1; }), why::kCheckpoints);
+  EXPECT_EQ(with([](auto& p) { p.nseq = 2; }), why::kShort);
+  EXPECT_EQ(with([](auto& p) { p.seqlen = int64_t{1} << 31; }), why::kLong);
+  EXPECT_EQ(with([](auto& p) { p.dim = int64_t{1} << 31; }), why::kLong);
+  EXPECT_EQ(with([](auto& p) { p.nseq = p.batch = int64_t{1} << 31; }), why::kLong);
+}
+
+// Views that bulk copies cannot move.
+TEST(ScanInBlocksOf16, IsSeenInAddressesAndStrides) {
+  std::vector<float> memory(1 << 12);
+  float* data = memory.data();
+  while (reinterpret_cast<uintptr_t>(data) % 16 != 0) ++data;
+  const auto blocks = [&](auto&& change) {
+    SelectiveScan::Args args;
+    args.u = args.dt = args.z = ConstTensorView(data, DType::kF32, {2, 3, 32});
+    args.y = TensorView(data, DType::kF32, {2, 3, 32});
+    args.A = ConstTensorView(data, DType::kF32, {32, 16});
+    args.B = args.C = ConstTensorView(data, DType::kF32, {2, 3, 1, 16});
+    change(args);
+    return SelectiveScan::describe(args).blocks_of_16;
+  };
+  EXPECT_TRUE(blocks([](auto&) {}));
+  EXPECT_TRUE(blocks([](auto& a) { a.z = {}; }));
+  EXPECT_TRUE(blocks([](auto& a) { a.u.stride[1] = 64; }));
+  EXPECT_TRUE(blocks([](auto& a) { a.B.stride[2] = 3; }));  // of one group: not used
+  EXPECT_FALSE(blocks([](auto& a) { a.u.stride[1] = 33; }));
+  EXPECT_FALSE(blocks([](auto& a) { a.dt.stride[0] = 0; }));
+  EXPECT_FALSE(blocks([](auto& a) { a.y.stride[1] = -32; }));
+  EXPECT_FALSE(blocks([](auto& a) { a.C.stride[1] = 18; }));
+  EXPECT_FALSE(blocks([&](auto& a) { a.z.data = data + 1; }));
+  EXPECT_FALSE(blocks([&](auto& a) { a.B.data = data + 2; }));
 }
 
 TEST_F(CudaChoice, UpToFourTokensHaveARowOfTheirOwn) {
@@ -91,6 +151,16 @@ TEST_F(CudaChoice, FewTokensDeclineWithTheirReason) {
 TEST_F(CudaChoice, FewChannelsOfALongSequenceAreSplit) {
   EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 256), device(132)).chosen, kSplit);
   EXPECT_EQ(explain<SelectiveScan>(scan(1, 4096, 1536), device(132)).chosen, kSplit);
+}
+
+// Segments of 64 tokens where the device holds all of them at once.
+TEST_F(CudaChoice, FewChannelsAreSplitFromFourShortSegmentsOn) {
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 256, 64), device(132)).chosen, kSplit);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 255, 64), device(132)).chosen, kLanes);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 500, 1024), device(132)).chosen, kSplit);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 500, 2048), device(132)).chosen, kLanes);
+  EXPECT_EQ(row<SelectiveScan>(kSplit).workspace_bytes(scan(1, 500, 64), device(132)),
+            8u * 64 * 17 * sizeof(float));
 }
 
 TEST_F(CudaChoice, ASmallerDeviceIsFullSooner) {

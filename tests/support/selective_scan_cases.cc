@@ -186,7 +186,30 @@ std::vector<Case<SelectiveScan>> cases<SelectiveScan>() {
   });
   list.with("wide_BF16", [&](Spec& c) { wide(c), c.dtype = DType::kBF16; });
   list.with("wide_F16_groups", [&](Spec& c) { wide(c), c.dtype = DType::kF16, c.ngroups = 4; });
-  list.with("wider", [](Spec& c) { c.dim = 5400, c.seqlen = 21; });
+  const auto wider = [](Spec& c) { c.dim = 5400, c.seqlen = 21; };
+  list.with("wider", wider);
+  list.with("wider_reverse", [&](Spec& c) { wider(c), c.direction = Direction::kReverse; });
+  list.with("wider_channels_first", [&](Spec& c) { wider(c), c.place = Place::kChannelsFirst; });
+  list.with("wider_no_options", [&](Spec& c) {
+    wider(c), c.z = c.D = c.dt_bias = c.softplus = c.initial = c.final = false;
+    c.dt = uniform(0, 1);
+  });
+  list.with("wider_BF16", [&](Spec& c) { wider(c), c.dtype = DType::kBF16, c.seqlen = 48; });
+  list.with("wider_BF16_reverse",
+            [&](Spec& c) { wider(c), c.dtype = DType::kBF16, c.direction = Direction::kReverse; });
+  list.with("wider_F16", [&](Spec& c) { wider(c), c.dtype = DType::kF16; });
+  list.with("wider_groups", [&](Spec& c) { wider(c), c.ngroups = 2; });
+  // Of channels whose groups begin at multiples of 16 bytes, and of others.
+  list.with("wider_F16_groups_reverse", [&](Spec& c) {
+    wider(c), c.dtype = DType::kF16, c.ngroups = 2, c.direction = Direction::kReverse;
+    c.dim = 5408;
+  });
+  list.with("wider_F16_groups_apart",
+            [&](Spec& c) { wider(c), c.dtype = DType::kF16, c.ngroups = 2; });
+  list.with("wider_limited_y_is_u", [&](Spec& c) {
+    wider(c), c.y = Spec::kIsU, c.dt_min = 0.01f, c.dt_max = 0.2f, c.final_is_initial = true;
+  });
+  list.with("wider_nan_in_a_token", [&](Spec& c) { wider(c), c.special = NAN; });
   list.with("length_1026", [](Spec& c) { c.seqlen = 1026, c.dim = 17; });
   list.with("model_re_use_frequency",
             [](Spec& c) { c.batch = 3, c.seqlen = 81, c.dim = 256, c.initial = c.final = false; });

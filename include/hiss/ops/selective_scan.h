@@ -47,6 +47,8 @@ struct SelectiveScan {
     Direction direction = Direction::kForward;
     Layout layout = Layout::kChannelsLast;  // of u, dt, z and y; they differ: kStrided
     bool dense_bc = true;                   // B and C have stride 1 over dstate
+    // For bulk copies: u, dt, z, y, B and C begin at and step by multiples of 16 bytes, forward.
+    bool blocks_of_16 = true;
     bool has_z = false, has_d = false, has_dt_bias = false, dt_softplus = false, dt_limit = false;
     bool a_is_log = false, has_initial_state = false, has_final_state = false, packed = false;
     bool operator==(const Problem&) const = default;
@@ -76,7 +78,8 @@ struct SelectiveScan {
     f("ngroups", p.ngroups), f("nseq", p.nseq), f("ncheckpoints", p.ncheckpoints);
     f("dtype", p.dtype), f("precision", p.precision), f("device", p.device),
         f("direction", p.direction);
-    f("layout", p.layout), f("dense_bc", p.dense_bc), f("has_z", p.has_z), f("has_d", p.has_d);
+    f("layout", p.layout), f("dense_bc", p.dense_bc), f("blocks_of_16", p.blocks_of_16);
+    f("has_z", p.has_z), f("has_d", p.has_d);
     f("has_dt_bias", p.has_dt_bias), f("dt_softplus", p.dt_softplus), f("dt_limit", p.dt_limit);
     f("a_is_log", p.a_is_log), f("has_initial_state", p.has_initial_state);
     f("has_final_state", p.has_final_state), f("packed", p.packed);

@@ -11,8 +11,8 @@ namespace hiss::cuda::selective_scan {
 
 // The recurrence of a warp that is alone on its scheduler, two lanes a channel. Nobody else fills
 // the clocks that it waits, so it reads and makes what the next token needs while it takes this
-// one, from one tile to the next, and leaves the exchange of sums to others: the parts of the two
-// lanes go to where delta and delta * u of the token were.
+// one, from one tile to the next, and leaves the exchange of sums to others: the parts of the
+// lanes lie beside each other, in tiles of their own, since no lane may write where others read.
 template <class S>
 class Ahead {
  public:
@@ -38,14 +38,13 @@ class Ahead {
     for (int t = 0; t < kTokens; ++t) {
       const float part = take_token();
       read_c(rate_of(t + 1)), read_next(step_of(t + 2), rate_of(t + 2));
-      __syncwarp();  // the other lane of the channel has read what lay here
-      *shared_at<float>(part_at + t * kStep) = part;
+      *shared_at<float>(part_at + t * kPart) = part;
     }
   }
 
  private:
   static constexpr int kStates = S::kStates, kTokens = S::kTokens;
-  static constexpr int kStep = 4 * S::kStepRow, kRate = 4 * S::kRateRow;
+  static constexpr int kStep = 4 * S::kStepRow, kRate = 4 * S::kRateRow, kPart = 4 * S::kPartRow;
 
   __device__ void read_next(int step_at, int rate_at) {
     read(shared_at<float>(step_at), step_), read(shared_at<float>(rate_at), B_);

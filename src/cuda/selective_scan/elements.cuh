@@ -14,7 +14,7 @@ namespace hiss::cuda::selective_scan {
 // What one thread does with the elements of u, dt, z and y: it copies its chunks of a tile to
 // shared memory, makes delta and delta * u of them before the scan, and y after it. It reads no
 // chunk but its own, so a copy needs no barrier. `left`: tokens of the tile that exist. kParts: the
-// two lanes of a channel have left their parts of a sum beside each other.
+// lanes of a channel have left their parts of a sum beside each other, a token's in a row.
 template <class T, class S, Access kAccess, bool kWhole, bool kOutput, bool kParts = false>
 class Elements {
  public:
@@ -39,6 +39,8 @@ class Elements {
     staged_ = kept(S::stages_at(kWhole, kSize) + tid * kWidth * kSize);
     constants_ = kept(S::constants_at(kWhole, kSize) + 4 * channel);
     step_ = kept(4 * (token * S::kStepRow + S::step_at(channel)));
+    sum_ = kept(S::sums_at(kWhole) +
+                (kParts ? 4 * (token * S::kPartRow + channel * S::kLanes) : step_));
     const auto first_of = [&](const auto& v) {
       const T* data = static_cast<const T*>(v.data);
       return reinterpret_cast<const char*>(
@@ -71,15 +73,7 @@ class Elements {
       read(shared_at<float>(constants_ + 4 * i * kChannelBy), bias);
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) delta[e] += bias[e % kConstants];
-      if (p_.softplus) {
-#pragma unroll
-        for (int e = 0; e < kWidth; ++e) delta[e] = softplus_fast(delta[e]);
-      }
-      if (p_.limited) {
-#pragma unroll
-        for (int e = 0; e < kWidth; ++e)
-          delta[e] = min_or_nan(max_or_nan(delta[e], p_.dt_min), p_.dt_max);
-      }
+      delta_of(p_, delta);
       if (left < S::kTokens || !full_) {
 #pragma unroll
         for (int e = 0; e < kWidth; ++e)
@@ -107,24 +101,22 @@ class Elements {
       if (!exists(i, left)) continue;
       T* const to = reinterpret_cast<T*>(at);
       const T* from = shared_at<T>(staged_ + stage * kStageBytes + i * kChunkBytes);
-      const float* sums = shared_at<float>(half + S::sums_at(kWhole) + step_ + kStepChunk * i);
+      const float* sums = shared_at<float>(half + sum_ + kSumChunk * i);
       float v[kWidth];
-      if constexpr (kAlongTime) {
+      if constexpr (kParts) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) {
-          v[e] = sums[e * S::kStepRow];
-          if (kParts) v[e] += sums[e * S::kStepRow + 1];
-        }
+        for (int e = 0; e < kWidth; ++e)
+          v[e] = sum_of_parts(sums + e * (kAlongTime ? S::kPartRow : S::kLanes));
+      } else if constexpr (kAlongTime) {
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) v[e] = sums[e * S::kStepRow];
       } else if constexpr (kWidth > 1) {
         float both[2 * kWidth];
         read(sums, both);
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) {
-          v[e] = both[S::step_at(e)];
-          if (kParts) v[e] += both[S::step_at(e) + 1];
-        }
+        for (int e = 0; e < kWidth; ++e) v[e] = both[S::step_at(e)];
       } else {
-        v[0] = kParts ? sums[0] + sums[1] : sums[0];
+        v[0] = *sums;
       }
       if (p_.D != nullptr) {
         float u[kWidth], D[kConstants];
@@ -168,6 +160,8 @@ class Elements {
   static constexpr int kTensorBytes = S::kElements * kSize, kStageBytes = 3 * kTensorBytes;
   static constexpr int kChunkBytes = kThreads * kWidth * kSize;
   static constexpr int kStepChunk = 4 * (kTokenBy * S::kStepRow + S::step_at(kChannelBy));
+  static constexpr int kSumChunk =
+      kParts ? 4 * (kTokenBy * S::kPartRow + kChannelBy * S::kLanes) : kStepChunk;
   // A row shorter than a sector: other warps read the rest of it.
   static constexpr bool kShared = kRow * kWidth * kSize < 32;
   static constexpr int kConstants = kAlongTime ? 1 : kWidth;
@@ -195,6 +189,14 @@ class Elements {
     }
     first += v.tile;
   }
+  __device__ static float sum_of_parts(const float* from) {
+    float part[S::kLanes];
+    read(from, part);
+    float sum = part[0];
+#pragma unroll
+    for (int i = 1; i < S::kLanes; ++i) sum += part[i];
+    return sum;
+  }
   // delta and delta * u of two channels beside each other.
   __device__ static void store_two(const float* d, const float* u, float* to) {
     if constexpr (S::kChannels == 1)
@@ -206,9 +208,9 @@ class Elements {
   const ScanArgs& p_;
   const bool full_;
   int token_, channels_left_;
-  int staged_, constants_, step_;  // bytes of shared memory: of the first chunk
-  const char *u_, *dt_, *z_;       // the first chunk of the next tile
-  char* y_;                        // and of the tile at hand
+  int staged_, constants_, step_, sum_;  // bytes of shared memory: of the first chunk
+  const char *u_, *dt_, *z_;             // the first chunk of the next tile
+  char* y_;                              // and of the tile at hand
 };
 
 }  // namespace hiss::cuda::selective_scan

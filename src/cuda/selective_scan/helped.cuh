@@ -14,15 +14,17 @@ namespace hiss::cuda::selective_scan {
 
 inline constexpr int kHelpedThreads = 96;
 
-// S, its threads those of one helping warp, and where things lie: four tiles of delta, delta u and
-// sums; four of B and C as float where they are not; dt_bias and D; then for each helper kStages
-// tiles of u, dt and z, and of B and C.
+// S, its threads those of one helping warp, and where things lie: four tiles of delta and delta u;
+// two of the parts of sums; four of B and C as float where they are not; dt_bias and D; then for
+// each helper kStages tiles of u, dt and z, and of B and C.
 template <class S>
 struct HelperShape : S {
+  static_assert(S::kThreads == 32);
   static constexpr int kThreads = 32, kTiles = 4;
+  static constexpr int kPartBytes = 4 * S::kTokens * S::kPartRow;
   static constexpr int kRateBytes = 4 * S::kTokens * S::kRateRow;
-  static constexpr int sums_at(bool) { return 0; }
-  static constexpr int rates_at(bool) { return kTiles * S::kStepBytes; }
+  static constexpr int sums_at(bool) { return kTiles * S::kStepBytes; }
+  static constexpr int rates_at(bool) { return sums_at(true) + 2 * kPartBytes; }
   static constexpr int constants_at(bool whole, int element) {
     return rates_at(whole) + (element == 4 ? 0 : kTiles * kRateBytes);
   }
@@ -73,7 +75,7 @@ __global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
     states.load_rates(p, place, 0);
     if (p.initial.data != nullptr) states.load(p, place, 0, p.initial, place.s * p.initial.row);
     const int step_at = kept(4 * S::step_at(states.channel));
-    const int part_at = kept(step_at + 4 * (lane % S::kLanes));
+    const int part_at = kept(H::sums_at(true) + 4 * lane);
     const auto half = [](int tile) { return tile % H::kTiles * S::kStepBytes; };
     const auto rates_of = [&](int tile, int stage) {
       const int at = sizeof(T) == 4 ? H::rate_stages_at(true, 4) + (tile % 2 * kStages + stage) *
@@ -88,8 +90,8 @@ __global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
     for (int k = 0; k < tiles; ++k) {
       const int rate_at = rates_of(k, stage);
       if (k % 2 == 1) stage = stage + 1 == kStages ? 0 : stage + 1;
-      scan.take_tile(step_at + half(k), rate_at, part_at + half(k), step_at + half(k + 1),
-                     rates_of(k + 1, stage));
+      scan.take_tile(step_at + half(k), rate_at, part_at + k % 2 * H::kPartBytes,
+                     step_at + half(k + 1), rates_of(k + 1, stage));
       turn_ends();
     }
     if (p.final.data != nullptr) states.store(p, place, 0, p.final, place.s * p.final.row);
@@ -124,7 +126,7 @@ __global__ void __launch_bounds__(kHelpedThreads, V::S::kBlocks)
     copies_wait<kStages - 2>();
     prepare(after(stage), k + 2);
     turn_ends();
-    elements.store_output(helper * kStages + stage, left_from(k), k % H::kTiles * S::kStepBytes);
+    elements.store_output(helper * kStages + stage, left_from(k), helper * H::kPartBytes);
     send(stage, k + 2 * kStages);
     if (k + 1 < tiles) turn_ends();
   }

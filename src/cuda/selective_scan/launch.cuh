@@ -55,7 +55,10 @@ Status launch_scan(std::string_view name, ScanArgs args, cudaStream_t stream) {
   ElementsOf<V>::prepare(args), RatesOf<V>::prepare(args);
   constexpr int kBytes = S::shared_bytes(V::kWhole, sizeof(typename V::T));
   HISS_RETURN_IF_ERROR(allow_shared(name, scan<V>, kBytes));
-  scan<V><<<static_cast<unsigned>(blocks), S::kThreads, kBytes, stream>>>(args);
+  if constexpr (V::kRole == Role::kSegments)
+    start_overlapped(scan<V>, static_cast<unsigned>(blocks), S::kThreads, kBytes, stream, args);
+  else
+    scan<V><<<static_cast<unsigned>(blocks), S::kThreads, kBytes, stream>>>(args);
   return launched(name);
 }
 

@@ -6,6 +6,7 @@
 #include "cuda/selective_scan/elements.cuh"
 #include "cuda/selective_scan/rates.cuh"
 #include "cuda/selective_scan/states.cuh"
+#include "cuda/tile/overlap.cuh"
 
 // The Mamba-1 scan on one block of threads: docs/kernels/selective_scan_cuda.md.
 namespace hiss::cuda::selective_scan {
@@ -182,14 +183,6 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
         else
           states.h[c][n] = *at;
   };
-  for (int pass = 0; pass < passes; ++pass) {
-    states.clear();
-    states.load_rates(p, place, pass);
-    load_first_states<V>(p, place, pass, states);
-    if (carried) carry(pass, true);
-  }
-  Checkpoints checkpoints(p, place);
-
   // Tokens of a tile from `token` on that exist; not positive beyond the last.
   const auto left_from = [&](int token) { return min(place.length - token, kTokens); };
   // Copies are sent kStages items ahead, an item being a pass over a tile; the elements with the
@@ -204,6 +197,15 @@ __global__ void __launch_bounds__(V::S::kThreads, V::S::kBlocks)
 #pragma unroll
     for (int i = 0; i < kStages; ++i) elements.send(i, left_from(i * kTokens)), send_rates(i);
   }
+  if constexpr (V::kRole == Role::kSegmentStates) let_next_kernel_start();
+  if constexpr (V::kRole == Role::kSegments) wait_for_kernels_before();
+  for (int pass = 0; pass < passes; ++pass) {
+    states.clear();
+    states.load_rates(p, place, pass);
+    load_first_states<V>(p, place, pass, states);
+    if (carried) carry(pass, true);
+  }
+  Checkpoints checkpoints(p, place);
   S::barrier();  // the constants
   const auto after = [](int stage) { return stage + 1 == kStages ? 0 : stage + 1; };
   int stage = 0, item = 0;  // of the buffers: those of the tile and of the pass at hand

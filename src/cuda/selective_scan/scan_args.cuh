@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cuda/selective_scan/step.cuh"
 #include "cuda/tile/sequences.cuh"
 #include "hiss/ops/selective_scan.h"
 
@@ -86,5 +87,18 @@ struct ScanArgs {
     return s;
   }
 };
+
+// delta of what dt and its bias add up to.
+template <int kCount>
+__device__ __forceinline__ void delta_of(const ScanArgs& p, float (&v)[kCount]) {
+  if (p.softplus) {
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) v[e] = softplus_fast(v[e]);
+  }
+  if (p.limited) {
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) v[e] = min_or_nan(max_or_nan(v[e], p.dt_min), p.dt_max);
+  }
+}
 
 }  // namespace hiss::cuda::selective_scan

@@ -43,6 +43,7 @@ struct Shape {
   // meet in a bank.
   static constexpr int kStepRow = 2 * kBlockChannels + 4;
   static constexpr int kRateRow = 2 * kPassStates;
+  static constexpr int kPartRow = kLanes * kBlockChannels + 4;  // parts of sums
 
   // Shared memory, in bytes: delta and delta * u, whose places the sums over the states take; the
   // sums apart, where several passes read delta; B and C as float where they are not; dt_bias and
@@ -97,7 +98,7 @@ __device__ __forceinline__ int kept(int v) {
   return v;
 }
 // A place in shared memory, `bytes` from its start.
-extern __shared__ __align__(16) char shared_memory[];
+extern __shared__ __align__(128) char shared_memory[];
 template <class T>
 __device__ __forceinline__ T* shared_at(int bytes) {
   return reinterpret_cast<T*>(shared_memory + bytes);

@@ -96,16 +96,37 @@ __device__ void load_first_states(const ScanArgs& p, const Place& place, int pas
     });
   }
   if constexpr (V::kRole != Role::kSegments) return;
-  const int64_t own = place.segment == 0 ? p.segments - 1 : 0;
+  const int64_t begins_at = place.segment == 0 ? p.segments - 1 : 0;
   states.each(p, place, pass, [&](float& h, float&, int64_t d, int64_t n) {
-    h = segment_state(p, place, own, d, n);
+    h = segment_state(p, place, begins_at, d, n);
   });
+  // Several slots are asked for before any is used, without a branch a state: what lies beyond is
+  // zero, and leaves h as it is.
+  constexpr int kAtOnce = 4;
+  const int64_t first = pass * kPassStates + states.state, slot_states = p.dim * p.dstate;
+#pragma unroll
+  for (int c = 0; c < S::kChannels; ++c) {
+    const bool real = states.channel + c < place.channels;
+    const float* own_at = &segment_state(p, place, 1, place.first + states.channel + c, first);
+    const float* delta_at = &segment_delta(p, place, 1, place.first + states.channel + c);
 #pragma unroll 1
-  for (int64_t slot = 1; slot < place.segment; ++slot)
-    states.each(p, place, pass, [&](float& h, float& rate, int64_t d, int64_t n) {
-      h = __fmaf_rn(exp2_flushed(segment_delta(p, place, slot, d) * rate), h,
-                    segment_state(p, place, slot, d, n));
-    });
+    for (auto left = static_cast<int>(place.segment) - 1; left > 0; left -= kAtOnce) {
+      float own[kAtOnce][S::kStates], delta[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i, own_at += slot_states, delta_at += p.dim) {
+        delta[i] = real && i < left ? *delta_at : 0.0f;
+#pragma unroll
+        for (int n = 0; n < S::kStates; ++n)
+          own[i][n] = real && i < left && first + n < p.dstate ? own_at[n] : 0.0f;
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+#pragma unroll
+        for (int n = 0; n < S::kStates; ++n)
+          states.h[c][n] =
+              __fmaf_rn(exp2_flushed(delta[i] * states.A[c][n]), states.h[c][n], own[i][n]);
+    }
+  }
 }
 
 }  // namespace hiss::cuda::selective_scan

@@ -7,6 +7,7 @@
 
 #include "cuda/launch.h"
 #include "cuda/ssd_chunk_scan/hopper.h"
+#include "cuda/tile/tensor_map.h"
 
 // The host's half that Hopper's rows share: how many blocks, tensors as maps, arguments.
 namespace hiss::cuda::ssd {
@@ -51,23 +52,10 @@ inline size_t exchange_bytes(const SsdChunkScan::Problem& p, int segments, int64
          sizeof(float);
 }
 
-using Encode = decltype(&cuTensorMapEncodeTiled);
-
-// From the driver, so that libcuda need not be linked; null where the driver is too old.
-inline Encode tensor_map_encoder() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                       cudaEnableDefault, &result) != cudaSuccess ||
-      result != cudaDriverEntryPointSuccess)
-    return nullptr;
-  return reinterpret_cast<Encode>(function);
-}
-
 // Makes `map` copy boxes of 64 tokens by 128 bytes of `view`: over (batch, seqlen, groups,
 // elements), or with `joined` over (batch, seqlen, groups * elements).
 inline bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
-  static const Encode encoder = tensor_map_encoder();
+  const TensorMapEncoder encoder = tensor_map_encoder();
   if (encoder == nullptr) return false;
   const auto bytes = [&](int axis) {
     // Of an axis with one element the stride is not used, but checked.
@@ -86,11 +74,8 @@ inline bool encode(CUtensorMap& map, const ConstTensorView& view, bool joined) {
     strides[0] = bytes(1), strides[1] = bytes(0);
     box[1] = box[2], box[2] = 1;
   }
-  const CUtensorMapDataType type = view.dtype == DType::kF32   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-                                   : view.dtype == DType::kF16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                                               : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  return encoder(&map, type, rank, const_cast<void*>(view.data), sizes, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  return encoder(&map, tensor_map_type(view.dtype), rank, const_cast<void*>(view.data), sizes,
+                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
