@@ -58,13 +58,15 @@ class Mirror {
   // Brings everything back into the host's memory, where the test set watches for damage; or what
   // a kernel may write, where the rest is memory that nobody may.
   void bring_back(Back what = Back::kAll) const {
-    for (const auto& [host, piece] : pieces_)
-      if (what == Back::kAll || piece.output)
-        for_each_run(piece, [&](int64_t at, int64_t bytes) {
-          must(cudaMemcpy(piece.host + at, piece.device + at, static_cast<size_t>(bytes),
-                          cudaMemcpyDeviceToHost),
-               "bring back");
-        });
+    for (const auto& entry : pieces_) {
+      const Piece& piece = entry.second;
+      if (what == Back::kOutputs && !piece.output) continue;
+      for_each_run(piece, [&](int64_t at, int64_t bytes) {
+        must(cudaMemcpy(piece.host + at, piece.device + at, static_cast<size_t>(bytes),
+                        cudaMemcpyDeviceToHost),
+             "bring back");
+      });
+    }
   }
   int64_t bytes() const {
     int64_t sum = 0;

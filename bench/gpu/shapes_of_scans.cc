@@ -172,12 +172,15 @@ std::vector<GpuShape<SelectiveStateUpdate>> gpu_shapes<SelectiveStateUpdate>() {
   add("mamba1_d5120", kMamba1, DType::kBF16, DType::kF32);
   add("mamba1_d5120_f32", kMamba1, DType::kF32, DType::kF32);
   // States of more than 2^31 and 2^32 elements.
-  for (const auto& [name, batch] : {std::pair("over_2_31", 3400), std::pair("over_2_32", 6700)})
-    shapes.push_back({name,
+  const auto add_large = [&](std::string name, int64_t batch) {
+    shapes.push_back({std::move(name),
                       [=](DeviceSet& set) {
                         return update(set, batch, kMamba2_2_7B, DType::kBF16, DType::kBF16);
                       },
                       false});
+  };
+  add_large("over_2_31", 3400);
+  add_large("over_2_32", 6700);
   return shapes;
 }
 
