@@ -7,12 +7,12 @@ namespace hiss::bench {
 namespace {
 
 CausalConv1d::Args conv(DeviceSet& set, int64_t batch, int64_t seqlen, int64_t dim, DType dtype,
-                        bool channels_first) {
+                        bool channels_first, int64_t width = 4) {
   const Place place = channels_first ? Place::kChannelsFirst : Place::kDense;
   CausalConv1d::Args a;
   a.device = Device::kCuda;
   a.x = set.input(dtype, {batch, seqlen, dim}, normal(), place);
-  a.weight = set.input(DType::kF32, {dim, 4}, normal(0.5));
+  a.weight = set.input(DType::kF32, {dim, width}, normal(0.5));
   a.bias = set.input(DType::kF32, {dim}, normal(0.3));
   a.y = set.output(dtype, {batch, seqlen, dim}, place);
   a.activation = Activation::kSilu;
@@ -88,6 +88,33 @@ std::vector<GpuShape<CausalConv1d>> gpu_shapes<CausalConv1d>() {
                           a.final_state = set.output(DType::kF32, states, place);
                           return a;
                         }});
+  // Sizes at which rows are cut otherwise than those of the tests, with all that a row may have.
+  struct Many {
+    const char* name;
+    int64_t batch, seqlen, dim, width;
+    bool states, reverse;
+  };
+  for (const Many& m : {Many{"many_300x21x1024_states", 300, 21, 1024, 4, true, false},
+                        {"many_300x21x1024_states_reverse", 300, 21, 1024, 4, true, true},
+                        {"many_300x21x1024_width_3_reverse", 300, 21, 1024, 3, false, true},
+                        {"many_34x1003x1000_width_2_states", 34, 1003, 1000, 2, true, true},
+                        {"many_34x500x1000_states", 34, 500, 1000, 4, true, false},
+                        {"many_34x500x1000_width_3_reverse", 34, 500, 1000, 3, true, true}})
+    for (const DType dtype : {DType::kF32, DType::kBF16})
+      for (const bool first : {false, true})
+        shapes.push_back({std::string(m.name) + (first ? "_channels_first" : ""),
+                          [=](DeviceSet& set) {
+                            CausalConv1d::Args a =
+                                conv(set, m.batch, m.seqlen, m.dim, dtype, first, m.width);
+                            if (m.reverse) a.direction = Direction::kReverse;
+                            if (!m.states) return a;
+                            const std::vector<int64_t> states{m.batch, m.width - 1, m.dim};
+                            const Place place = first ? Place::kChannelsFirst : Place::kDense;
+                            a.initial_state = set.input(DType::kF32, states, normal(), place);
+                            a.final_state = set.output(DType::kF32, states, place);
+                            return a;
+                          },
+                          false});
   shapes.push_back({"states_d5376_l2048", [](DeviceSet& set) {
                       CausalConv1d::Args a = conv(set, 1, 2048, 5376, DType::kBF16, false);
                       a.initial_state = set.input(DType::kF32, {1, 3, 5376}, normal());

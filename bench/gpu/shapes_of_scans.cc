@@ -137,6 +137,20 @@ std::vector<GpuShape<SsdChunkScan>> gpu_shapes<SsdChunkScan>() {
   }
   for (const int64_t batch : {1, 4, 16, 86})
     add("sweep_l256_h24_b" + std::to_string(batch), batch, 256, kMamba2_130M, DType::kBF16, kFast);
+  // With a gate, states that are brought up to date in place, and decays so weak that what one
+  // block hands on counts in the last.
+  shapes.push_back(
+      {"nemotron_nano_9b_l8192_resumed",
+       [](DeviceSet& set) {
+         constexpr Model m = kNemotronNano9B;
+         SsdChunkScan::Args a = ssd(set, 1, 8192, m, DType::kBF16, kFast, DType::kF32);
+         a.A = set.input(DType::kF32, {m.nheads}, uniform(-0.02, -0.001));
+         a.z = set.input(DType::kBF16, {1, 8192, m.nheads, m.headdim}, normal());
+         a.final_states = set.state(DType::kF32, {1, m.nheads, m.headdim, m.dstate}, normal());
+         a.initial_states = a.final_states;
+         return a;
+       },
+       false});
   add("over_2_31", 1, 300000, kNemotronH8B, DType::kBF16, kFast, false);
   add("over_2_32", 1, 530000, kNemotronH8B, DType::kBF16, kFast, false);
   return shapes;
@@ -156,6 +170,7 @@ std::vector<GpuShape<SelectiveStateUpdate>> gpu_shapes<SelectiveStateUpdate>() {
   add("h128_p80_n128", kWide, DType::kF32, DType::kF32);
   add("falcon_h1_7b", kFalconH1_7B, DType::kBF16, DType::kF32);
   add("mamba1_d5120", kMamba1, DType::kBF16, DType::kF32);
+  add("mamba1_d5120_f32", kMamba1, DType::kF32, DType::kF32);
   // States of more than 2^31 and 2^32 elements.
   for (const auto& [name, batch] : {std::pair("over_2_31", 3400), std::pair("over_2_32", 6700)})
     shapes.push_back({name,

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 #include "cuda/ssd_chunk_scan/hopper_cut.h"
@@ -105,6 +106,90 @@ TEST(HopperCut, ThereAreNoRangesQuickerThanAChunk) {
   const Work w = work(1, 2048, 80, 64, 1);
   EXPECT_EQ(cut_ranges(w, kCosts, kCosts.begin + 0.9, kProcessors).count, 0);
   EXPECT_EQ(choose_ranges(w, kProcessors, kCosts, kCosts.begin + 0.9).count, 0);
+}
+
+// Cuts of many kinds: heads of their own, heads that blocks share, none.
+std::vector<std::pair<Work, Tails>> cut_works() {
+  // Costs nothing to begin, so that short units are cut too.
+  constexpr Costs kFree{.state_chunk = 0.4, .begin = 0, .hand_over = 0, .state = 0.01, .unit = 1};
+  std::vector<std::pair<Work, Tails>> all;
+  for (const int processors : {7, 20, kProcessors})
+    for (const int units : {1, 2, 5, 24, 40, 64, 80, 131})
+      for (const int chunks : {1, 2, 3, 8, 17, 32, 100, 128, 1024}) {
+        const Work w{units, chunks};
+        const CutTails cut = choose_tails(w, processors, kFree, 1e6);
+        if (cut.tails.part == 0) continue;
+        EXPECT_LE(cut.tails.blocks(units), processors);
+        EXPECT_LE(cut.tails.state_blocks(units), processors);
+        all.emplace_back(w, cut.tails);
+      }
+  EXPECT_GT(all.size(), 80);
+  return all;
+}
+
+TEST(HopperCut, BlocksOfTailsHaveEveryChunkOnce) {
+  for (const auto& [w, cut] : cut_works()) {
+    std::vector<int> times(static_cast<size_t>(w.units * w.chunks));
+    for (int block = 0; block < cut.blocks(static_cast<int>(w.units)); ++block)
+      for (int i = 0;; ++i) {
+        const Stretch s = cut.of_block(static_cast<int>(w.units), block, i);
+        if (s.begin >= s.end) break;
+        EXPECT_LE(s.end, w.chunks);
+        for (int chunk = s.begin; chunk < s.end; ++chunk)
+          ++times[static_cast<size_t>(s.unit * w.chunks + chunk)];
+      }
+    EXPECT_EQ(times, std::vector<int>(times.size(), 1)) << w.units << " " << w.chunks;
+  }
+}
+
+// So a block's state is the sum of the pieces before it, each made and read under one number.
+TEST(HopperCut, PiecesOfTheFirstPassEndWhereverABlockBeginsAndAreNumberedInOrder) {
+  for (const auto& [w, cut] : cut_works()) {
+    const int units = static_cast<int>(w.units);
+    std::vector<std::vector<Stretch>> pieces(static_cast<size_t>(units));
+    for (int block = 0; block < cut.state_blocks(units); ++block)
+      for (int i = 0;; ++i) {
+        const Stretch s = cut.of_state_block(units, block, i);
+        if (s.begin >= s.end) break;
+        pieces[static_cast<size_t>(s.unit)].push_back(s);
+      }
+    std::vector<std::set<int>> ends(static_cast<size_t>(units));
+    int number = -1;
+    for (const auto& unit : pieces) {
+      int at = 0;
+      for (const Stretch& s : unit) {
+        EXPECT_EQ(s.begin, at);
+        EXPECT_EQ(cut.next(s.unit, s.begin), s.end);
+        EXPECT_GT(cut.number(s.unit, s.begin), number);
+        at = s.end, number = cut.number(s.unit, s.begin);
+        ends[static_cast<size_t>(s.unit)].insert(at);
+      }
+      EXPECT_EQ(at, cut.prefix);
+    }
+    EXPECT_LT(number, cut.numbers(units));
+    for (int block = 0; block < cut.blocks(units); ++block)
+      for (int i = 0;; ++i) {
+        const Stretch s = cut.of_block(units, block, i);
+        if (s.begin >= s.end) break;
+        EXPECT_TRUE(s.begin == 0 || ends[static_cast<size_t>(s.unit)].contains(s.begin))
+            << w.units << " " << w.chunks << " " << s.begin;
+      }
+  }
+}
+
+TEST(HopperCut, BlocksOfHeadsThatBeginUnitsSeveralTimesHaveFewerChunks) {
+  const Tails t = choose_tails(work(1, 8192, 80, 64, 1), kProcessors, kCosts, 1e6).tails;
+  ASSERT_GT(t.part, 0);
+  EXPECT_LT(t.head_part + static_cast<int>(kCosts.unit * t.part / t.head) - 1, t.part);
+}
+
+TEST(HopperCut, UnitsAreNotCutIntoTailsWhereThatCostsMoreThanTheLimit) {
+  const Work w = work(1, 8192, 128, 80, 8);
+  const double cost = choose_tails(w, kProcessors, kCosts, 1e6).cost;
+  EXPECT_LT(cost, 110);
+  EXPECT_GT(choose_tails(w, kProcessors, kCosts, 1.001 * cost).tails.part, 0);
+  EXPECT_EQ(choose_tails(w, kProcessors, kCosts, cost).tails.part, 0);
+  EXPECT_EQ(choose_tails(work(1, 64, 128, 80, 8), kProcessors, kCosts, 1e6).tails.part, 0);
 }
 
 }  // namespace

@@ -160,6 +160,22 @@ std::vector<Case<CausalConv1d>> cases<CausalConv1d>() {
           c.seqlen = 11, c.batch = 5, c.direction = Direction::kReverse;
         });
       }
+  // Rows of which some begin within a vector, longer than those that a thread has alone; and such
+  // sequences.
+  for (const DType dtype : {DType::kBF16, DType::kF16})
+    for (const Direction direction : {Direction::kForward, Direction::kReverse}) {
+      const std::string name = std::string("channels_first_") + to_string(dtype) +
+                               (direction == Direction::kForward ? "" : "_reverse");
+      const auto make = [=](Spec& c) {
+        c.dtype = dtype, c.place = Place::kChannelsFirst, c.direction = direction;
+      };
+      list.each(name + "_length", {21, 83, 331},
+                [=](Spec& c, int64_t n) { make(c), c.batch = 3, c.seqlen = n; });
+      list.with(name + "_packed_unaligned", [=](Spec& c) {
+        make(c), c.dim = 72;
+        c.lengths = {3, 0, 61, 1, 1, 2, 70, 5};
+      });
+    }
   list.with("bare_channels_first_nan_in_a_row", [&](Spec& c) {
     bare(c), c.special = NAN, c.seqlen = 3, c.place = Place::kChannelsFirst;
   });

@@ -208,6 +208,18 @@ void add_matrices(CaseList<SsdChunkScan, Spec>& list, const std::string& prefix,
   with_long("y_is_x", [](Spec& c) { c.y = Spec::kIsX; });
   with_long("final_is_initial", [](Spec& c) { c.final_is_initial = true; });
   with_long("nan", [](Spec& c) { c.special = NAN; });
+  // So long that two passes over a sequence's parts are worth it.
+  const auto with_longer = [&](const std::string& name, auto&& change) {
+    with("longer_" + name, [&](Spec& c) {
+      c.seqlen = 4000, c.dstate = 128, c.nheads = 2;
+      change(c);
+    });
+  };
+  with_longer("in_place", [](Spec& c) { c.y = Spec::kIsX, c.final_is_initial = true; });
+  with_longer("headdim_80_checkpoints", [](Spec& c) {
+    c.headdim = 80, c.checkpoints = {100, 511, 512, 2000, 3999};
+  });
+  with_longer("f16_dstate_256", [](Spec& c) { c.dtype = DType::kF16, c.dstate = 256; });
 }
 
 // States of 1 to which tokens without decay add five eighths of what lies between 16-bit numbers:

@@ -17,10 +17,15 @@ class Channels {
 
   __device__ __forceinline__ Channels(const Conv& conv, int64_t channel) : channel_(channel) {
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) {
-      load_taps<kWidth>(conv, channel + v, tap_[v]);
-      bias_[v] = bias_of(conv, channel + v);
+    for (int v = 0; v < kVector; ++v) load_taps<kWidth>(conv, channel + v, tap_[v]);
+    if constexpr (kVector == 4) {
+      if (conv.packed_bias) {
+        load_pack(conv.bias + channel, bias_);
+        return;
+      }
     }
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) bias_[v] = bias_of(conv, channel + v);
   }
   // `before`: the last kHistory inputs.
   __device__ __forceinline__ void begin(const Vector* before) {

@@ -23,19 +23,6 @@ struct ConvSequences : Sequences {
   __device__ Span at(int64_t s) const {
     return period > 0 ? Span{0, s, s * period, (s + 1) * period} : Sequences::at(s);
   }
-  __device__ Span with(int64_t row, int64_t token) const {
-    if (period == 0) return Sequences::with(row, token);
-    return at(seqlen < int64_t{1} << 31
-                  ? static_cast<uint32_t>(token) / static_cast<uint32_t>(period)
-                  : token / period);
-  }
-  // with(), for a token beside a sequence: mostly that of the next one or the one before.
-  __device__ Span after(const Span& span, int64_t token) const {
-    const int64_t s = token >= span.end ? span.s + 1 : span.s - 1;
-    if (s < 0 || s >= nseq) return with(span.row, token);
-    const Span next = at(s);
-    return next.begin <= token && token < next.end ? next : with(span.row, token);
-  }
 };
 
 struct Conv {
@@ -51,6 +38,7 @@ struct Conv {
   bool in_place;      // final is the memory of initial
   bool dense_states;  // initial and final may be accessed by aligned vectors of four channels
   bool packed_taps;   // a channel's four taps are one aligned vector
+  bool packed_bias;   // there is one, and that of four channels is an aligned vector
 };
 
 inline Conv conv_of(const CausalConv1d::Args& a) {
@@ -75,6 +63,8 @@ inline Conv conv_of(const CausalConv1d::Args& a) {
   c.dense_states = dense(a.initial_state) && dense(a.final_state);
   c.packed_taps = c.width == 4 && c.weight_stride[0] == 4 && c.weight_stride[1] == 1 &&
                   reinterpret_cast<uintptr_t>(c.weight) % 16 == 0;
+  c.packed_bias =
+      c.bias != nullptr && c.bias_stride == 1 && reinterpret_cast<uintptr_t>(c.bias) % 16 == 0;
   return c;
 }
 

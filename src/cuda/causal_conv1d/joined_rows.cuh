@@ -27,7 +27,7 @@ struct Before {
 };
 
 // kGeneral: a row may have several sequences, and there may be states from before them.
-template <class T, int kVectors, int kWidth, bool kReverse, bool kGeneral, int kThreads>
+template <class T, int kVectors, int kWidth, bool kReverse, bool kGeneral, bool kSilu, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     conv_joined_rows(const __grid_constant__ Conv conv, const __grid_constant__ JoinedRows rows) {
   constexpr int kVector = kWidest<T>, kHistory = kWidth - 1, kBlock = kThreads * kVectors;
@@ -85,7 +85,8 @@ __global__ void __launch_bounds__(kThreads)
   const bool one_row =
       static_cast<int>(first_token) + stretch.end - stretch.begin <= static_cast<int>(conv.seqlen);
   const bool borders = kGeneral || !one_row;
-  std::conditional_t<kGeneral, SequenceBegins<T, kWidth, kReverse>, RowBegins<T, kWidth, kReverse>>
+  std::conditional_t<kGeneral, SequenceBegins<T, kWidth, kReverse, kSilu>,
+                     RowBegins<T, kWidth, kReverse, kSilu>>
       begins(conv, rows, stretch, x_of_block);
   if (borders) begins.filter();
 #pragma unroll
@@ -112,11 +113,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kVector; ++i) input[kHistory + i] = own[u][kReverse ? kVector - 1 - i : i];
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
-      output[kReverse ? kVector - 1 - i : i] = output_of<false>(filter.tap, filter.bias, input + i);
-    if (conv.silu) {
-#pragma unroll
-      for (float& v : output) v = silu(v);
-    }
+      output[kReverse ? kVector - 1 - i : i] = output_of<kSilu>(filter.tap, filter.bias, input + i);
     Vector::of(output).store(y + at * kVector);
   }
 

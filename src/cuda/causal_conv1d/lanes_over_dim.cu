@@ -20,11 +20,12 @@ Decline why_not(const CausalConv1d::Problem& p, const Machine& machine) {
   return declines(p, machine, Layout::kChannelsLast);
 }
 
-// A batch of short rows that follow one another is cut like one row.
+// A batch of very short rows that follow one another is cut like one row, so that a thread loads a
+// filter for eight tokens. Fewer of them are done sooner by as many threads.
 void join_short_rows(Conv& conv) {
-  constexpr int64_t kShort = 16;
-  if (conv.sequences.cu_seqlens != nullptr || conv.batch == 1 || conv.seqlen == 0 ||
-      conv.seqlen >= kShort)
+  constexpr int64_t kShort = 4, kMany = int64_t{3} << 17;
+  if (conv.sequences.cu_seqlens != nullptr || conv.seqlen == 0 || conv.seqlen > kShort ||
+      conv.batch * conv.dim < kMany)
     return;
   // Where a row has one token, the next token is that of the next row.
   if (conv.seqlen == 1) conv.x_stride[1] = conv.x_stride[0], conv.y_stride[1] = conv.y_stride[0];

@@ -5,8 +5,9 @@
 // the width-1 inputs before them from the lane beside it.
 //
 // Rows that follow one another in memory are one piece of it, whose vectors are dealt to the lanes
-// (joined_rows.cuh); others are walked row by row (separate_rows.cuh). A lane issues all its loads
-// before the first is used. Bound by memory: docs/kernels/causal_conv1d_cuda.md.
+// (joined_rows.cuh); short ones (rows_in_shared.cuh) and short packed sequences (packed_tiles.cuh)
+// pass through shared memory; others are walked row by row (separate_rows.cuh). All loads of a
+// thread are issued before the first is used. Bound by memory: docs/kernels/causal_conv1d_cuda.md.
 //
 // Serves strict: each output is bias + w[0] x + w[1] x + ... in this order.
 

@@ -8,6 +8,8 @@
 
 #include "cuda/causal_conv1d/joined_rows.cuh"
 #include "cuda/causal_conv1d/launches.cuh"
+#include "cuda/causal_conv1d/packed_tiles.cuh"
+#include "cuda/causal_conv1d/rows_in_shared.cuh"
 #include "cuda/causal_conv1d/separate_rows.cuh"
 
 // The launches of lanes_over_time.cu's kernels. A source a type instantiates them.
@@ -15,20 +17,14 @@ namespace hiss::cuda::causal_conv1d {
 
 inline constexpr int kThreads = 128;
 
-// Calls f.template operator()<kWidth, kReverse, kPacked>().
+// Calls f.template operator()<kWidth, kReverse>().
 template <class F>
 void with_options(const Conv& conv, F&& f) {
-  const auto packed = [&]<int kWidth, bool kReverse>() {
-    if (conv.sequences.in_rows())
-      f.template operator()<kWidth, kReverse, false>();
-    else
-      f.template operator()<kWidth, kReverse, true>();
-  };
   const auto direction = [&]<int kWidth>() {
     if (conv.reverse)
-      packed.template operator()<kWidth, true>();
+      f.template operator()<kWidth, true>();
     else
-      packed.template operator()<kWidth, false>();
+      f.template operator()<kWidth, false>();
   };
   switch (conv.width) {
     case 2:
@@ -46,33 +42,93 @@ Status launch_joined(const Conv& conv, int64_t pieces, cudaStream_t stream) {
   constexpr int64_t kMany = int64_t{4} << 20, kLots = int64_t{16} << 20;
   constexpr int kSeveral = sizeof(T) == 2 ? 4 : 2;
   const int64_t vectors = conv.batch * conv.dim * conv.seqlen / kWidest<T> / pieces;
-  const int64_t nseq = conv.sequences.in_rows() ? 1 : conv.sequences.nseq;  // of a row
+  const bool packed = !conv.sequences.in_rows();
+  const int64_t nseq = packed ? conv.sequences.nseq : 1;  // of a row
   const JoinedRows rows{vectors,
                         Divider(conv.seqlen),
                         Divider(conv.dim),
                         SmallDivider(conv.seqlen),
                         SmallDivider(conv.dim),
                         SmallDivider(std::max<int64_t>(nseq, 1))};
-  const auto launch = [&]<int kVectors, int kWidth, bool kReverse, bool kGeneral>() {
-    const dim3 blocks(static_cast<unsigned>(ceil_div(vectors, kThreads * kVectors)),
-                      static_cast<unsigned>(pieces));
-    start_overlapped(conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, kThreads>, blocks,
-                     kThreads, 0, stream, conv, rows);
-  };
-  with_options(conv, [&]<int kWidth, bool kReverse, bool kPacked>() {
-    const auto with = [&]<int kVectors>() {
-      if (kPacked || conv.initial != nullptr)
-        launch.template operator()<kVectors, kWidth, kReverse, true>();
-      else
-        launch.template operator()<kVectors, kWidth, kReverse, false>();
+  with_options(conv, [&]<int kWidth, bool kReverse>() {
+    const auto launch = [&]<int kVectors, bool kGeneral>() {
+      const dim3 blocks(static_cast<unsigned>(ceil_div(vectors, kThreads * kVectors)),
+                        static_cast<unsigned>(pieces));
+      const auto function =
+          conv.silu ? conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, true, kThreads>
+                    : conv_joined_rows<T, kVectors, kWidth, kReverse, kGeneral, false, kThreads>;
+      start_overlapped(function, blocks, kThreads, 0, stream, conv, rows);
     };
-    if (sizeof(T) == 2 && conv.sequences.cu_seqlens != nullptr &&
-        vectors * pieces * kWidest<T> >= kLots)
-      with.template operator()<2 * kSeveral>();
-    else if (vectors * pieces * kWidest<T> < kMany)
-      with.template operator()<1>();
+    const auto with = [&]<bool kGeneral>() {
+      const int64_t elements = vectors * pieces * kWidest<T>;
+      if constexpr (kGeneral && sizeof(T) == 2)
+        if (packed && elements >= kLots) return launch.template operator()<8, true>();
+      if (elements < kMany)
+        launch.template operator()<1, kGeneral>();
+      else
+        launch.template operator()<kSeveral, kGeneral>();
+    };
+    if (packed || conv.initial != nullptr)
+      with.template operator()<true>();
     else
-      with.template operator()<kSeveral>();
+      with.template operator()<false>();
+  });
+  return launched(kLanesOverTime);
+}
+
+// Into how many parts a row is cut whose threads have it in shared memory; 0: joined rows are
+// faster. Measured.
+template <class T>
+int64_t parts_of_row(const Conv& conv) {
+  constexpr int64_t kFew = 32, kMost = sizeof(T) == 2 ? 512 : 128, kLots = int64_t{16} << 20;
+  const int64_t length = conv.seqlen;
+  // Where all rows begin at a vector, none of them has two.
+  if (length % kWidest<T> == 0) return 0;
+  if (length <= kFew) return 1;
+  const bool lots = conv.batch * conv.dim * length >= kLots;
+  if (!lots && length > 2 * kFew) return 0;
+  if (length > kMost) return 0;
+  const int64_t longest = length <= 2 * kFew ? kFew : sizeof(T) == 2 ? 96 : 64;
+  int64_t parts = 1;
+  while (ceil_div(length, parts) > longest) parts *= 2;
+  return parts;
+}
+
+template <class T>
+Status launch_rows_in_shared(const Conv& conv, int64_t pieces, int64_t parts, cudaStream_t stream) {
+  const auto rows = static_cast<int>(kThreads / parts / kWidest<T> * kWidest<T>);
+  // An odd number of tokens from thread to thread: they meet in few banks.
+  const RowParts cut{conv.batch * conv.dim / pieces,
+                     rows,
+                     static_cast<int>(ceil_div(conv.seqlen, parts) | 1),
+                     SmallDivider(parts),
+                     Divider(conv.dim),
+                     SmallDivider(conv.dim)};
+  const dim3 blocks(static_cast<unsigned>(ceil_div(cut.rows, rows)), static_cast<unsigned>(pieces));
+  const auto bytes = static_cast<size_t>(rows * conv.seqlen) * sizeof(T);
+  with_options(conv, [&]<int kWidth, bool kReverse>() {
+    const auto function = conv.silu ? conv_rows_in_shared<T, kWidth, kReverse, true, kThreads>
+                                    : conv_rows_in_shared<T, kWidth, kReverse, false, kThreads>;
+    start_overlapped(function, blocks, kThreads, bytes, stream, conv, cut);
+  });
+  return launched(kLanesOverTime);
+}
+
+template <class T, bool kVectors>
+Status launch_tiles(const Conv& conv, cudaStream_t stream) {
+  using Tile = PackedTile<T, 64, kVectors>;
+  const int64_t groups = ceil_div(conv.dim, Tile::kChannels);
+  const auto blocks = static_cast<unsigned>(groups * ceil_div(conv.seqlen, Tile::kTokens));
+  with_options(conv, [&]<int kWidth, bool kReverse>() {
+    const auto with = [&]<bool kStates>() {
+      const auto function = conv.silu ? conv_packed_tiles<Tile, kWidth, kReverse, true, kStates>
+                                      : conv_packed_tiles<Tile, kWidth, kReverse, false, kStates>;
+      start_overlapped(function, blocks, Tile::kThreads, 0, stream, conv, Divider(groups));
+    };
+    if (conv.initial != nullptr || conv.final != nullptr)
+      with.template operator()<true>();
+    else
+      with.template operator()<false>();
   });
   return launched(kLanesOverTime);
 }
@@ -84,8 +140,8 @@ Status launch_separate(const Conv& conv, cudaStream_t stream) {
   const int64_t stretches = ceil_div(conv.seqlen + kVector - 1, 32 * kVectors * kVector);
   const Stretches cut{Divider(stretches), Divider(conv.dim)};
   const int64_t blocks = ceil_div(conv.batch * conv.dim * stretches, kThreads / 32);
-  with_options(conv, [&]<int kWidth, bool kReverse, bool kPacked>() {
-    conv_separate_rows<T, kVector, kVectors, kWidth, kReverse, kPacked, kThreads>
+  with_options(conv, [&]<int kWidth, bool kReverse>() {
+    conv_separate_rows<T, kVector, kVectors, kWidth, kReverse, kThreads>
         <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(conv, cut);
   });
   return launched(kLanesOverTime);
@@ -105,9 +161,7 @@ template <class T>
 int64_t pieces_of(const CausalConv1d::Args& args) {
   constexpr int64_t kMostPieces = 65535;  // of a grid's second axis
   const auto [batch, length, dim] = std::array{args.x.shape[0], args.x.shape[1], args.x.shape[2]};
-  if (length >= JoinedRows::kMost || dim >= JoinedRows::kMost ||
-      args.cu_seqlens.shape[0] >= JoinedRows::kMost || !dense_filter(args))
-    return 0;
+  if (length >= JoinedRows::kMost || dim >= JoinedRows::kMost || !dense_filter(args)) return 0;
   const auto in_pieces = [&](const ConstTensorView& view) {
     return (dim == 1 || view.stride[2] == length) && dim * length % kWidest<T> == 0 &&
            reinterpret_cast<uintptr_t>(view.data) % 16 == 0 &&
@@ -130,10 +184,30 @@ inline bool in_step(const ConstTensorView& x, const TensorView& y) {
   return distance % 16 == 0 && !differ(0) && !differ(2);
 }
 
+// In tiles. Measured: long sequences that are joined rows have fewer borders than tiles.
 template <class T>
-Status launch_by_pieces(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
-  if (const int64_t pieces = pieces_of<T>(args); pieces > 0)
-    return launch_joined<T>(conv, pieces, stream);
+Status launch_packed(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
+  constexpr int64_t kLong = 128;  // tokens
+  if (const int64_t nseq = conv.sequences.nseq; conv.seqlen >= kLong * nseq)
+    if (const int64_t pieces = pieces_of<T>(args); pieces > 0) {
+      HISS_RETURN_IF_ERROR(launch_joined<T>(conv, pieces, stream));
+      return launch_final_state<T>(kLanesOverTime, conv, stream);
+    }
+  const auto fits = [](const ConstTensorView& view) {
+    return view.shape[1] % kWidest<T> == 0 && aligned_rows(view, 1, 16);
+  };
+  const auto launch = fits(args.x) && fits(args.y) ? launch_tiles<T, true> : launch_tiles<T, false>;
+  HISS_RETURN_IF_ERROR(launch(conv, stream));
+  return launch_final_state<T>(kLanesOverTime, conv, stream, PackedTile<T, 64, true>::kRun);
+}
+
+template <class T>
+Status launch_in_rows(const CausalConv1d::Args& args, const Conv& conv, cudaStream_t stream) {
+  if (const int64_t pieces = pieces_of<T>(args); pieces > 0) {
+    const int64_t parts = parts_of_row<T>(conv);
+    return parts > 0 ? launch_rows_in_shared<T>(conv, pieces, parts, stream)
+                     : launch_joined<T>(conv, pieces, stream);
+  }
   return in_step(args.x, args.y) ? launch_separate<T, kWidest<T>>(conv, stream)
                                  : launch_separate<T, 1>(conv, stream);
 }
@@ -141,8 +215,10 @@ Status launch_by_pieces(const CausalConv1d::Args& args, const Conv& conv, cudaSt
 template <class T>
 Status launch_lanes_over_time(const CausalConv1d::Args& args, const Conv& conv,
                               cudaStream_t stream) {
-  if (conv.batch * conv.dim * conv.seqlen > 0)
-    HISS_RETURN_IF_ERROR(launch_by_pieces<T>(args, conv, stream));
+  if (conv.batch * conv.dim * conv.seqlen == 0)
+    return launch_final_state<T>(kLanesOverTime, conv, stream);
+  if (!conv.sequences.in_rows()) return launch_packed<T>(args, conv, stream);
+  HISS_RETURN_IF_ERROR(launch_in_rows<T>(args, conv, stream));
   return launch_final_state<T>(kLanesOverTime, conv, stream);
 }
 

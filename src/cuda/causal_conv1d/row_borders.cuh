@@ -45,7 +45,7 @@ struct ChannelFilter {
 
 // Where rows begin within a vector: its tokens from there on, with zeros before them. A lane has
 // every 32nd begin of its warp's stretch.
-template <class T, int kWidth, bool kReverse>
+template <class T, int kWidth, bool kReverse, bool kSilu>
 class RowBegins {
  public:
   __device__ __forceinline__ RowBegins(const Conv& conv, const JoinedRows& rows,
@@ -74,8 +74,7 @@ class RowBegins {
     output[kReverse ? kVector - 1 : 0] = 0;
 #pragma unroll
     for (int i = 1; i < kVector; ++i) {
-      const float sum = output_of<false>(filter.tap, filter.bias, input + i);
-      output[kReverse ? kVector - 1 - i : i] = conv_.silu ? silu(sum) : sum;
+      output[kReverse ? kVector - 1 - i : i] = output_of<kSilu>(filter.tap, filter.bias, input + i);
     }
     result_ = Raw<T, kVector>::of(output);
   }
@@ -122,7 +121,7 @@ class RowBegins {
 
 // Where sequences begin that are a part of a row, or have a state from before them: the tokens that
 // the filter does not reach from within, and with a new row the rest of the vector.
-template <class T, int kWidth, bool kReverse>
+template <class T, int kWidth, bool kReverse, bool kSilu>
 class SequenceBegins {
  public:
   __device__ __forceinline__ SequenceBegins(const Conv& conv, const JoinedRows& rows,
@@ -215,8 +214,7 @@ class SequenceBegins {
                                                kReverse ? conv_.dim - 1 - channel : channel)
                                : to_float(x_[memory(from)]);
     }
-    const float sum = output_of<false>(filter.tap, filter.bias, input);
-    return conv_.silu ? silu(sum) : sum;
+    return output_of<kSilu>(filter.tap, filter.bias, input);
   }
 
   const Conv& conv_;

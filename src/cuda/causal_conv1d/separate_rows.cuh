@@ -45,43 +45,10 @@ __device__ __forceinline__ Raw<T, kBefore> beside(const Raw<T, kVector>& own,
   return result;
 }
 
-// The sequence that a token is of, and its channel's filter.
-template <int kWidth>
-struct Place {
-  Span span;
-  int64_t channel;
-  float tap[kWidth], bias;
-};
-
-// The filter over the tokens at, at + 1, ... that are in a place or after it; input[kBefore + i] is
-// the i-th in the order of consumption. Sums of what comes before stay; kAll: nothing does.
-template <int kVector, int kWidth, bool kReverse, bool kAll>
-__device__ __forceinline__ void filter(const Conv& conv, const Place<kWidth>& place, int64_t at,
-                                       const float (&found)[kBefore + kVector],
-                                       float (&sum)[kVector]) {
-  float input[kBefore + kVector];
-#pragma unroll
-  for (int i = 0; i < kBefore + kVector; ++i) input[i] = found[i];
-  // The number in its sequence of the first input.
-  const int64_t first = kReverse ? place.span.end - kVector - at : at - place.span.begin;
-  if (first < kWidth - 1) {
-#pragma unroll
-    for (int i = 1 - kWidth; i < kVector; ++i)
-      if (first + i < 0)
-        input[kBefore + i] = first + i > -kWidth
-                                 ? earlier_input(conv, place.span.s, first + i, place.channel)
-                                 : 0.0f;
-  }
-#pragma unroll
-  for (int i = 0; i < kVector; ++i)
-    if (kAll || first + i >= 0)
-      sum[kReverse ? kVector - 1 - i : i] =
-          output_of<false>(place.tap, place.bias, input + kBefore + i - (kWidth - 1));
-}
-
-template <class T, int kVector, int kVectors, int kWidth, bool kReverse, bool kPacked, int kThreads>
+template <class T, int kVector, int kVectors, int kWidth, bool kReverse, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     conv_separate_rows(const __grid_constant__ Conv conv, const __grid_constant__ Stretches cut) {
+  constexpr int kHistory = kWidth - 1;
   const int64_t item = int64_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
   int64_t stretch, channel;
   const int64_t row = cut.by_channel.divide(cut.by_row.divide(item, stretch), channel);
@@ -106,21 +73,14 @@ __global__ void __launch_bounds__(kThreads)
     if (at_edge)
       outer = load_tokens<T, kBefore>(x, kReverse ? edge + kVector : edge - kBefore, length);
   }
-
-  // The first token of a vector in the order of consumption.
-  const auto first_of = [&](int64_t at) {
-    return kReverse ? min(at + kVector, length) - 1 : max(at, int64_t{0});
-  };
-  Place<kWidth> place{{row, row, 0, length}, channel, {}, bias_of(conv, channel)};
-  load_taps<kWidth>(conv, channel, place.tap);
-  // That of the whole warp, with luck.
-  if constexpr (kPacked)
-    place.span = conv.sequences.with(row, max(start - threadIdx.x % 32 * kVector, int64_t{0}));
+  float tap[kWidth];
+  load_taps<kWidth>(conv, channel, tap);
+  const float bias = bias_of(conv, channel);
 
 #pragma unroll
   for (int u = 0; u < kVectors; ++u) {
     const int64_t at = start + u * (32 * kVector);
-    float input[kBefore + kVector], sum[kVector];
+    float input[kBefore + kVector], sum[kVector];  // in the order of consumption
     if constexpr (kVector >= kBefore) {
       Raw<T, kBefore> near = beside<T, kVector, kReverse>(own[u], own[u == kEdge ? u
                                                                       : kReverse ? u + 1
@@ -136,25 +96,19 @@ __global__ void __launch_bounds__(kThreads)
     if (at >= length || at + kVector <= 0) continue;
 #pragma unroll
     for (int i = 0; i < kVector; ++i) input[kBefore + i] = own[u][kReverse ? kVector - 1 - i : i];
-
-    if constexpr (kPacked) {
-      const int64_t token = first_of(at);
-      if (token < place.span.begin || token >= place.span.end)
-        place.span = conv.sequences.with(row, token);
-    }
-    filter<kVector, kWidth, kReverse, true>(conv, place, at, input, sum);
-    if constexpr (kPacked) {
-      // The sequences that begin within the vector.
-      for (;;) {
-        const int64_t next = kReverse ? place.span.begin - 1 : place.span.end;
-        if (kReverse ? next < max(at, int64_t{0}) : next >= min(at + kVector, length)) break;
-        place.span = conv.sequences.after(place.span, next);
-        filter<kVector, kWidth, kReverse, false>(conv, place, at, input, sum);
-      }
-    }
-    if (conv.silu) {
+    // The number of the first in its row; what comes before the row is the state's, or zero.
+    const int64_t first = kReverse ? length - kVector - at : at;
+    if (first < kHistory) {
 #pragma unroll
-      for (float& v : sum) v = silu(v);
+      for (int i = -kHistory; i < kVector; ++i)
+        if (first + i < 0)
+          input[kBefore + i] =
+              first + i >= -kHistory ? earlier_input(conv, row, first + i, channel) : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      const float value = output_of<false>(tap, bias, input + kBefore + i - kHistory);
+      sum[kReverse ? kVector - 1 - i : i] = conv.silu ? silu(value) : value;
     }
     if (at >= 0 && at + kVector <= length) {
       Raw<T, kVector>::of(sum).store(y + at);

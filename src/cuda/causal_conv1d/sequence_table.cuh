@@ -4,11 +4,14 @@
 #pragma once
 
 #include "cuda/causal_conv1d/filter.cuh"
+#include "cuda/tile/divide.cuh"
 
+// What the tokens of channels-last tiles are in their sequences. Tokens are numbered in the order
+// of consumption.
 namespace hiss::cuda {
 
-// In shared memory: what each of up to kMost tokens of a block is in its sequence. Tokens are
-// numbered in the order of consumption from the block's first.
+// Of packed tokens, in shared memory: what each of up to kMost tokens of a block is, from the
+// block's first.
 template <int kMost>
 struct SequenceTable {
   static_assert(kMost % 32 == 0);
@@ -36,11 +39,56 @@ struct SequenceTable {
       if (i % 32 == 0) begin_bits[i / 32] = begin_word, end_bits[i / 32] = end_word;
     }
   }
-  // Bit j: whether token at + j is a first, or last, one. For tiles of 2^n <= 32 tokens.
-  __device__ __forceinline__ uint32_t begins(int at) const {
-    return begin_bits[at / 32] >> at % 32;
+};
+
+// A tile of 2^n <= 32 tokens that begins at a block's token `at`.
+template <class Table>
+struct TileOfTable {
+  const Table& table;
+  const int at;
+
+  __device__ __forceinline__ int since() const { return table.since[at]; }
+  // Bit j: whether its j-th token is a first, or last, one.
+  __device__ __forceinline__ uint32_t begins() const {
+    return table.begin_bits[at / 32] >> at % 32;
   }
-  __device__ __forceinline__ uint32_t ends(int at) const { return end_bits[at / 32] >> at % 32; }
+  __device__ __forceinline__ uint32_t ends() const { return table.end_bits[at / 32] >> at % 32; }
+  __device__ __forceinline__ int64_t s(int j) const { return table.s[at + j]; }
+};
+
+// Joined rows of a few tokens each, of which nothing has to be looked up.
+struct ShortRows {
+  // 1 <= period <= 16.
+  explicit ShortRows(int64_t period) : by_period(period) {
+    for (int64_t i = 0; i < 32; i += by_period.divisor()) begin_bits |= uint32_t{1} << i;
+  }
+  Divider by_period;
+  uint32_t begin_bits = 0;  // bit i: whether i is a multiple of the period
+};
+
+// A tile that begins at `place`, whose tokens and those of a row are at most 32.
+class TileOfShortRows {
+ public:
+  __device__ __forceinline__ TileOfShortRows(const Conv& conv, const ShortRows& rows, int64_t place)
+      : conv_(conv), rows_(rows) {
+    int64_t token;
+    const int64_t row = rows.by_period.divide(place, token);
+    first_ = conv.reverse ? conv.sequences.nseq - 1 - row : row;
+    phase_ = static_cast<int>(token);
+  }
+  __device__ __forceinline__ int since() const { return phase_; }
+  __device__ __forceinline__ uint32_t begins() const { return rows_.begin_bits >> phase_; }
+  __device__ __forceinline__ uint32_t ends() const { return rows_.begin_bits >> (phase_ + 1); }
+  __device__ __forceinline__ int64_t s(int j) const {
+    const int rows_after = __popc(begins() >> 1 & ((uint32_t{1} << j) - 1));
+    return conv_.reverse ? first_ - rows_after : first_ + rows_after;
+  }
+
+ private:
+  const Conv& conv_;
+  const ShortRows& rows_;
+  int64_t first_;
+  int phase_;
 };
 
 }  // namespace hiss::cuda

@@ -27,6 +27,8 @@ using namespace selective_state_update;  // the pieces this file is made of
 constexpr std::string_view kName = "selective_state_update/cuda.sm80.one_token";
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int64_t kMostBlocks = 65535;  // of the second and third axis of a grid
+template <class State>  // that registers suffice for on a multiprocessor, whatever a warp's share
+constexpr int kBlocks = sizeof(State) == 4 ? 4 : 3;
 
 // kLanes lanes hold a row, kVectors vectors each, and take kRows rows.
 template <class T_, class State_, bool kTied_, int kLanes_, int kVectors_, int kRows_>
@@ -111,7 +113,8 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
 #pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
 #pragma unroll
-    for (int v = 0; v < L::kVectors; ++v) ask_ahead(state + offset(r, v));
+    for (int v = 0; v < L::kVectors; ++v)
+      if (kMinBlocks <= kBlocks<State> || a.next_starts_early) ask_ahead(state + offset(r, v));
     if (!L::kTied) ask_ahead(A + int64_t{row[r]} * a.A.row + column[0] * 4);
   }
   // What many warps share is asked for by few: the cache takes one after another.
@@ -244,18 +247,25 @@ template <class T, class State, bool kTied>
 Status launch_lanes(const SelectiveStateUpdate::Args& args, cudaStream_t stream) {
   // More than fills the device at once is bound by memory: larger pieces a warp. Less is bound by
   // latency: many warps.
-  constexpr int64_t kFewBytes = 8 << 20, kEarlyBytes = 6 << 20;
-  constexpr int kMinBlocks = sizeof(State) == 4 ? 4 : 3;  // what fits in registers
+  constexpr int64_t kFewBytes = 8 << 20, kEarlyBytes = 6 << 20, kSomeBytes = 32 << 20;
   const int64_t batch = args.x.shape[0], nheads = args.x.shape[2], dstate = args.A.shape[2];
   const int64_t bytes = args.x.elements() * dstate * static_cast<int64_t>(sizeof(State));
   TokenArgs a = TokenArgs::of(args);
   a.next_starts_early = bytes <= kEarlyBytes;
-  const auto launch = [&]<class L>() {
+  const auto launch = [&]<class L, int kMinBlocks = kBlocks<State>>() {
     return launch_once<L, kMinBlocks>(a, batch, nheads, stream);
   };
   const int64_t vectors = ceil_div(dstate, kWidest<State>);
   if (vectors <= 2) return launch.template operator()<Rows<T, State, kTied, 2, 1, 2>>();
   constexpr int kMost = kTied ? 4 : 2;  // A is a vector for each of the states
+  // Where A is not tied, more and smaller blocks for what fills the device two to four times: it
+  // has no whole number of rounds for large ones. Of 16-bit x for few bytes.
+  if constexpr (!kTied && sizeof(State) == 4) {
+    constexpr bool kShort = sizeof(T) < 4;
+    const bool crowds = kShort ? bytes <= kFewBytes : bytes > kFewBytes && bytes <= kSomeBytes;
+    if (vectors > 2 && vectors <= 4 && crowds)
+      return launch.template operator()<Rows<T, State, kTied, 4, 1, kShort ? 1 : 2>, 5>();
+  }
   if (vectors <= 4)
     return bytes <= kFewBytes
                ? launch.template operator()<Rows<T, State, kTied, 4, 1, 1>>()

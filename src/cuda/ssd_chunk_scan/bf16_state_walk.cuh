@@ -70,9 +70,9 @@ __device__ __forceinline__ void store_checkpoint(
   store_checkpoint_pairs(w, checkpoint, state);
 }
 
-// States that are kept in bf16 are handed on so too.
-template <int kHeads, bool kZ, int n>
-__device__ __forceinline__ void hand_on(const Bench<Bf16StateShared<256, kHeads, kZ, false>>& w,
+// States are handed on as bf16 too: half the bytes.
+template <int kN, int kHeads, bool kZ, int n>
+__device__ __forceinline__ void hand_on(const Bench<Bf16StateShared<kN, kHeads, kZ, false>>& w,
                                         int rank, const float (&state)[n], float decay) {
   float* to = w.exchange(rank);
 #pragma unroll
@@ -83,15 +83,17 @@ __device__ __forceinline__ void hand_on(const Bench<Bf16StateShared<256, kHeads,
 }
 
 // The state at the beginning of a segment, from the earlier ones in their order.
-template <class S, int n>
-__device__ void gather_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
-  float sum[8 * n] = {};
+template <int kN, int kHeads, bool kZ, int n>
+__device__ __forceinline__ void gather_state(const Bench<Bf16StateShared<kN, kHeads, kZ, true>>& w,
+                                             float (&sum)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) sum[i] = 0;
 #pragma unroll 1
   for (int rank = w.k.initial ? 0 : 1; rank <= w.p.rank; ++rank) {
     const float* from = w.exchange(rank);
-    const float decay = from[n * 512];
+    const float decay = from[n * 64];
 #pragma unroll
-    for (int j = 0; j < n; ++j) {
+    for (int j = 0; j < n / 8; ++j) {
       const uint4 v = *reinterpret_cast<const uint4*>(from + j * 512);
       const uint32_t two[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -102,6 +104,11 @@ __device__ void gather_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
       }
     }
   }
+}
+template <class S, int n>
+__device__ __forceinline__ void gather_state(const Bench<S>& w, uint32_t (&state)[n][4]) {
+  float sum[8 * n];
+  gather_state(w, sum);
 #pragma unroll
   for (int i = 0; i < 4 * n; ++i) set_pair(state, i / 4, i % 4, pair_of(sum, i / 4, i % 4));
 }

@@ -26,7 +26,6 @@ struct HeadChunk {
 // may meet in one tile; kOutputs: of the pass that makes y.
 template <int kN, int kHeads, bool kOutputs>
 struct HalvesShared {
-  static constexpr bool kParts = false;
   static constexpr int kPanels = kN / 64, kSlots = kHeads;
   static constexpr bool kMixed = kHeads > 2;
   static constexpr int kThreads = kOutputs ? 512 : 384;

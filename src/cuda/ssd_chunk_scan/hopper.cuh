@@ -39,7 +39,6 @@ struct Shared {
   static constexpr bool kMixed = kHeads > 2;
   static constexpr bool kLong = kN > 128;          // the state takes most of the registers
   static constexpr int kTogether = kLong ? 1 : 2;  // heads whose weights are made side by side
-  static constexpr bool kParts = false;            // work is cut into parts, not into ranges
   // A third warpgroup makes the weights.
   static constexpr int kThreads = kOutputs ? 512 : 384;
   // Of a thread that copies or makes scalars, makes weights, holds the state: 65536 in all.
@@ -70,8 +69,8 @@ struct Place {
   int64_t sequence, row, begin, end;  // row of the batch; tokens of this segment
   int64_t walk_from;                  // tokens from here to begin are walked ahead
   int64_t unit;                       // sequence and rows
-  int block, group, rank;             // rank of the segment
-  bool last;                          // segment of the sequence
+  int block, group, rank;             // rank of the segment; of tails its chunk or piece
+  bool first, last;                   // segment of the sequence
   int first_head, slots;              // heads with rows in the block
   int heads_per_group;
 };
@@ -79,10 +78,12 @@ struct Place {
 __device__ inline Place place_of_unit(const HopperScan& k, int64_t unit) {
   Place p;
   p.unit = unit;
-  const int blocks = k.blocks_per_group * k.ngroups;
-  p.sequence = unit / blocks;
-  p.group = static_cast<int>(unit % blocks) / k.blocks_per_group;
-  p.block = static_cast<int>(unit % blocks) % k.blocks_per_group;
+  const auto small = static_cast<uint32_t>(unit);  // enough, and quicker to divide
+  const auto blocks_per_group = static_cast<uint32_t>(k.blocks_per_group);
+  const auto ngroups = static_cast<uint32_t>(k.ngroups), groups = small / blocks_per_group;
+  p.block = static_cast<int>(small - groups * blocks_per_group);
+  p.sequence = groups / ngroups;
+  p.group = static_cast<int>(groups % ngroups);
   p.heads_per_group = k.nheads / k.ngroups;
   const int last_row = p.heads_per_group * k.headdim - 1;
   p.first_head = min(kBlockRows * p.block, last_row) / k.headdim;
@@ -96,7 +97,7 @@ __device__ inline Place place_of_unit(const HopperScan& k, int64_t unit) {
 __device__ inline Place place_of(const HopperScan& k, uint32_t block, int here) {
   Place p = place_of_unit(k, block / here);
   p.rank = static_cast<int>(block % here);
-  p.last = p.rank == k.segments - 1;
+  p.first = p.rank == 0, p.last = p.rank == k.segments - 1;
   const Span span = k.sequences.at(p.sequence);
   const int64_t chunks = (span.end - span.begin + kChunk - 1) / kChunk;
   const int64_t each = (chunks + k.segments - 1) / k.segments;
@@ -113,58 +114,51 @@ __device__ inline Place place_in_range(const HopperScan& k, int64_t unit, int64_
   Place p = place_of_unit(k, unit);
   const int64_t chunks = chunks_of(k), at = unit * chunks;
   p.rank = begin > at;
-  p.last = end >= at + chunks;
+  p.first = p.rank == 0, p.last = end >= at + chunks;
   p.walk_from = 0;
   p.begin = p.rank > 0 ? (begin - at) * kChunk : 0;
   p.end = p.last ? k.sequences.seqlen : (end - at) * kChunk;
   return p;
 }
 
-// Where the chunks of all units, one unit behind the other, are cut into equal parts of k.part
-// chunks: the segment of a unit that lies in a part.
-__device__ inline Place place_in_part(const HopperScan& k, int64_t unit, int64_t part) {
-  Place p = place_of_unit(k, unit);
-  const int64_t chunks = chunks_of(k);
-  const int64_t at = unit * chunks, first = max(part * k.part, at);
-  const int64_t last = min((part + 1) * k.part, at + chunks);
-  p.rank = static_cast<int>(part - at / k.part);
-  p.last = last == at + chunks;
-  p.begin = (first - at) * kChunk;
-  p.end = p.last ? k.sequences.seqlen : (last - at) * kChunk;
+// Of units that are cut into tails: stretch `i` of a block.
+template <bool kOutputs>
+__device__ inline bool find_in_tails(const HopperScan& k, int block, int i, Place& p) {
+  const int units = static_cast<int>(k.units);
+  const Stretch s =
+      kOutputs ? k.tails.of_block(units, block, i) : k.tails.of_state_block(units, block, i);
+  if (s.begin >= s.end) return false;
+  p = place_of_unit(k, s.unit);
+  p.rank = kOutputs ? s.begin : k.tails.number(s.unit, s.begin);
+  p.first = s.begin == 0;
+  p.last = s.end == chunks_of(k);
+  p.begin = static_cast<int64_t>(s.begin) * kChunk;
+  p.end = p.last ? k.sequences.seqlen : static_cast<int64_t>(s.end) * kChunk;
   p.walk_from = p.begin;
-  return p;
+  return true;
 }
 
-// The block's segment `i` in a pass, if there is one. Of parts: in the second pass those of the
-// block's part, in the first the last of them, if its unit goes on in the next part.
-template <bool kParts, bool kOutputs>
+// The block's segment `i` in a pass, if there is one. kTails: of the first pass over tails, which
+// is a kernel of its own, so that the one over segments has no word of code more.
+template <bool kOutputs, bool kTails>
 __device__ __forceinline__ bool find_segment(const HopperScan& k, uint32_t block, int i, Place& p) {
-  const int64_t chunks = chunks_of(k);
-  if (kParts ? k.part == 0 : !kOutputs || k.ranges.count == 0) {
+  if (kTails || (kOutputs && k.tails.part > 0))
+    return find_in_tails<kOutputs>(k, static_cast<int>(block), i, p);
+  if (!kOutputs || k.ranges.count == 0) {
     if (i > 0) return false;
     p = place_of(k, block, kOutputs ? k.segments : k.segments - 1);
     return true;
   }
-  if constexpr (!kParts) {
-    const int64_t begin = k.ranges.begin[block], end = k.ranges.begin[block + 1];
-    const int64_t unit = begin / chunks + i;
-    if (unit * chunks >= end) return false;
-    p = place_in_range(k, unit, begin, end);
-  } else if constexpr (kOutputs) {
-    const int64_t begin = block * k.part, end = min(begin + k.part, k.units * chunks);
-    const int64_t unit = begin / chunks + i;
-    if (unit * chunks >= end) return false;
-    p = place_in_part(k, unit, block);
-  } else {
-    const int64_t next = (block + 1) * k.part;
-    if (i > 0 || next % chunks == 0) return false;
-    p = place_in_part(k, next / chunks, block);
-  }
+  const int64_t chunks = chunks_of(k);
+  const int64_t begin = k.ranges.begin[block], end = k.ranges.begin[block + 1];
+  const int64_t unit = static_cast<uint32_t>(begin) / static_cast<uint32_t>(chunks) + i;
+  if (unit * chunks >= end) return false;
+  p = place_in_range(k, unit, begin, end);
   return true;
 }
 
 // f(Place) for each of them.
-template <class S, bool kOutputs, class F>
+template <bool kOutputs, bool kTails, class F>
 __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
 #pragma unroll 1
   for (int i = 0;; ++i) {
@@ -172,7 +166,7 @@ __device__ __forceinline__ void for_each_segment(const HopperScan& k, F&& f) {
     uint32_t block = blockIdx.x;
     asm volatile("" : "+r"(block), "+r"(i));
     Place p;
-    if (!find_segment<S::kParts, kOutputs>(k, block, i, p)) break;
+    if (!find_segment<kOutputs, kTails>(k, block, i, p)) break;
     f(p);
   }
 }

@@ -36,10 +36,9 @@ struct HopperScan {
   int segments;   // of a unit, at most
   int64_t units;  // blocks' rows of each sequence
   // Where units are not cut into equal segments, one of these: ranges, and blocks that begin within
-  // a unit walk the tokens before, for their state; or parts of so many chunks over all units, and
-  // states are handed on.
+  // a unit walk the tokens before, for their state; or tails, and states are handed on.
   Ranges ranges;
-  int64_t part;
+  Tails tails;
   int blocks_per_group;
   bool dt_is_f32, softplus, a_is_log;
 };

@@ -116,18 +116,26 @@ inline HopperScan scan_of(const SsdChunkScan::Args& args, const SsdChunkScan::Pr
   return scan;
 }
 
-// Ranges instead of segments, where they cost less and can be.
+// Whether a block that reads what another block has worked on may find its results.
+inline bool is_in_place(const SsdChunkScan::Args& args) {
+  return args.y.data == args.x.data ||
+         (args.final_states.present() && args.final_states.data == args.initial_states.data);
+}
+
+// Whether the second-level cache holds B and C of a group, for blocks that are at different tokens.
+inline bool is_cached(const SsdChunkScan::Problem& p) {
+  return 4 * p.seqlen * p.dstate <= int64_t{8} << 20;
+}
+
+// Ranges instead of segments, where they cost less and can be: blocks walk tokens of others ahead.
+inline Ranges ranges_of(const SsdChunkScan::Problem& p, int num_sms, const Costs& costs,
+                        double cost, bool in_place) {
+  if (p.packed || in_place || !is_cached(p)) return {};
+  return choose_ranges(work_of(p), num_sms, costs, 0.97 * cost);
+}
 inline Ranges ranges_of(const SsdChunkScan::Args& args, const SsdChunkScan::Problem& p,
                         const Costs& costs, double cost) {
-  // Blocks are at different tokens at a time, so the second-level cache has to hold B and C of a
-  // group.
-  constexpr int64_t kCached = int64_t{8} << 20;
-  // A block that walks ahead reads what another block may have written to the same memory.
-  const bool in_place =
-      args.y.data == args.x.data ||
-      (args.final_states.present() && args.final_states.data == args.initial_states.data);
-  if (p.packed || in_place || 4 * p.seqlen * p.dstate > kCached) return {};
-  return choose_ranges(work_of(p), this_machine().num_sms, costs, 0.97 * cost);
+  return ranges_of(p, this_machine().num_sms, costs, cost, is_in_place(args));
 }
 
 }  // namespace hiss::cuda::ssd

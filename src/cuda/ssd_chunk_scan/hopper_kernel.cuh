@@ -9,7 +9,7 @@ namespace hiss::cuda::ssd {
 
 // Barriers, zeros above the diagonals, and the split into warps that copy and warps that compute,
 // each of which goes through the block's segments.
-template <class T, class S, bool kZ, bool kOutputs, class Compute>
+template <class T, class S, bool kZ, bool kOutputs, bool kTails = false, class Compute>
 __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute) {
   extern __shared__ char unaligned[];
   char* memory = unaligned + (-shared_address(unaligned) & 1023);
@@ -53,11 +53,11 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     Rings<S> ring;
     if (warp == 0) {
       if (lane == 0)
-        for_each_segment<S, kOutputs>(
+        for_each_segment<kOutputs, kTails>(
             k, [&](const Place& p) { copy_tiles<S, kZ, kOutputs>(k, p, stages, ring); });
     } else {
       int skipped = warp - 1;
-      for_each_segment<S, kOutputs>(k, [&](const Place& p) {
+      for_each_segment<kOutputs, kTails>(k, [&](const Place& p) {
         if (k.dt_is_f32)
           make_scalars<float, S, kOutputs>(k, p, stages, skipped, lane, ring);
         else
@@ -69,7 +69,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(S::kWeighRegisters));
     if constexpr (kOutputs) {
       Progress<S> progress;
-      for_each_segment<S, kOutputs>(k, [&](const Place& p) {
+      for_each_segment<kOutputs, kTails>(k, [&](const Place& p) {
         make_weights<T>(k, p, stages, shared_address(memory), progress);
       });
     }
@@ -77,7 +77,7 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(S::kRowRegisters));
     if (kOutputs && k.segments > 1) wait_for_previous_launch();
     Progress<S> progress;
-    for_each_segment<S, kOutputs>(k, [&](const Place& p) {
+    for_each_segment<kOutputs, kTails>(k, [&](const Place& p) {
       const Lane l = lane_of(k, p, warpgroup);
       compute(Bench<S>{k, p, stages, l, warpgroup, shared_address(memory),
                        static_cast<int64_t>(p.group) * p.heads_per_group + l.head,
@@ -89,14 +89,14 @@ __device__ __forceinline__ void run_block(const HopperScan& k, Compute&& compute
   }
 }
 
-// First pass: the blocks of all segments but the last.
-template <class T, int kN, int kHeads>
+// First pass: the blocks of all segments but the last, or what is before the last tails.
+template <class T, int kN, int kHeads, bool kTails>
 __global__ __launch_bounds__(Shared<kN, kHeads, false, false>::kThreads,
                              1) void hopper_states(const __grid_constant__ HopperScan k) {
   using S = Shared<kN, kHeads, false, false>;
   wait_for_previous_launch();
   release_next_launch();  // it copies inputs before it waits: they are complete now
-  run_block<T, S, false, false>(k, [](const Bench<S>& w, Progress<S>& progress) {
+  run_block<T, S, false, false, kTails>(k, [](const Bench<S>& w, Progress<S>& progress) {
     float state[kN / 2];
     walk_states<T>(w, state, progress);
   });

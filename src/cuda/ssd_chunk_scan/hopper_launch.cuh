@@ -31,13 +31,20 @@ template <class T, int kN, int kHeads, bool kZ>
 cudaError_t launch_instance(const HopperScan& scan, cudaStream_t stream) {
   using States = Shared<kN, kHeads, false, false>;
   using Outputs = Shared<kN, kHeads, kZ, true>;
+  const bool in_tails = scan.tails.part > 0;
+  const int units = static_cast<int>(scan.units);
   if (scan.segments > 1) {
-    const cudaError_t error =
-        launch_pass(hopper_states<T, kN, kHeads>, scan, scan.units * (scan.segments - 1),
-                    States::kThreads, States::kBytes, stream);
+    auto* states = hopper_states<T, kN, kHeads, false>;
+    if constexpr (kN <= 128)
+      if (in_tails) states = hopper_states<T, kN, kHeads, true>;
+    const cudaError_t error = launch_pass(
+        states, scan, in_tails ? scan.tails.state_blocks(units) : scan.units * (scan.segments - 1),
+        States::kThreads, States::kBytes, stream);
     if (error != cudaSuccess) return error;
   }
-  const int64_t blocks = scan.ranges.count > 0 ? scan.ranges.count : scan.units * scan.segments;
+  const int64_t blocks = in_tails                ? scan.tails.blocks(units)
+                         : scan.ranges.count > 0 ? scan.ranges.count
+                                                 : scan.units * scan.segments;
   return launch_pass(hopper_outputs<T, kN, kHeads, kZ>, scan, blocks, Outputs::kThreads,
                      Outputs::kBytes, stream);
 }

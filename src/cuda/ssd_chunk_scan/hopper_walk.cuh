@@ -7,16 +7,14 @@
 
 namespace hiss::cuda::ssd {
 
-// Where a thread's part of what follows segment `rank - 1` is handed on. A part begins with at most
-// one such state, and at most one unit that begins in it goes on behind it.
+// Where a thread's part of what follows segment `rank - 1` is handed on; of tails, what follows
+// piece `rank - 1` of all, and 0 is the unit's initial state.
 template <class S>
 __device__ __forceinline__ float* exchange_of(const HopperScan& k, const Place& p, int warpgroup,
                                               int rank) {
   int64_t slot = p.unit * k.segments + rank;
-  if (S::kParts && k.part != 0) {
-    const int64_t first = p.unit * chunks_of(k) / k.part;
-    slot = rank == 0 ? 2 * first + 1 : 2 * (first + rank);
-  }
+  if (k.tails.part != 0)
+    slot = rank > 0 ? rank - 1 : k.tails.numbers(static_cast<int>(k.units)) + p.unit;
   return k.exchange + (2 * slot + warpgroup) * exchange_floats(64 * S::kPanels) +
          threadIdx.x % 128 * 4;
 }
@@ -81,7 +79,7 @@ __device__ __forceinline__ void weigh_rows_after(uint32_t (&weighted)[4][4],
 // because the second pass may overwrite it.
 template <class T, class S, int n>
 __device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& progress) {
-  if (w.k.initial && w.p.rank == 0) {
+  if (w.k.initial && w.p.first) {
     begin_state(w, state);
     hand_on(w, 0, state, 0.0f);
   }
@@ -126,6 +124,7 @@ __device__ void walk_states(const Bench<S>& w, float (&state)[n], Progress<S>& p
   pin(state);
   pin(even);
   pin(odd);
+  release_previous();
   hand_on(w, w.p.rank + 1, state, exp2_flushed(left));
 }
 
@@ -134,16 +133,28 @@ template <class W, int n>
 __device__ void gather_state(const W& w, float (&state)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) state[i] = 0;
-  const int first = w.k.initial ? 0 : 1;  // what is not zero
-  for (int rank = first; rank <= w.p.rank; ++rank) {
-    const float* from = w.exchange(rank);
-    const float decay = rank == first ? 0.0f : from[n * 128];
+  const auto add = [&](const float* from, float decay) {
 #pragma unroll
     for (int i = 0; i < n; i += 4) {
       const float4 v = *reinterpret_cast<const float4*>(from + i * 128);
       state[i] = state[i] * decay + v.x, state[i + 1] = state[i + 1] * decay + v.y;
       state[i + 2] = state[i + 2] * decay + v.z, state[i + 3] = state[i + 3] * decay + v.w;
     }
+  };
+  if (w.k.tails.part != 0) [[unlikely]] {
+    const int unit = static_cast<int>(w.p.unit);
+    if (w.k.initial) add(w.exchange(0), 0.0f);
+#pragma unroll 1
+    for (int chunk = 0; chunk < w.p.rank; chunk = w.k.tails.next(unit, chunk)) {
+      const float* from = w.exchange(1 + w.k.tails.number(unit, chunk));
+      add(from, from[n * 128]);
+    }
+    return;
+  }
+  const int first = w.k.initial ? 0 : 1;  // what is not zero
+  for (int rank = first; rank <= w.p.rank; ++rank) {
+    const float* from = w.exchange(rank);
+    add(from, rank == first ? 0.0f : from[n * 128]);
   }
 }
 

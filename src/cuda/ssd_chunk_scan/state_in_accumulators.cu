@@ -13,8 +13,8 @@
 //   state = state decayed + (x dt decay)^T B
 //
 // Where sequences and rows are too few for the chip, a sequence is cut: into ranges whose blocks
-// walk the tokens before by themselves, or into segments, where a first launch makes the states
-// that they end with and a second the outputs.
+// walk the tokens before by themselves, or, where a first launch makes the states that are handed
+// on and a second the outputs, into equal segments or into tails and what is before them.
 // docs/kernels/ssd_chunk_scan_sm90.md has the figures.
 
 #include <algorithm>
@@ -36,19 +36,53 @@ Decline why_not(const SsdChunkScan::Problem& p, const Machine& machine) {
 }
 
 constexpr Costs kCosts{.state_chunk = 0.46, .begin = 2.5, .hand_over = 2, .state = 0.5, .unit = 1};
+// Chunks that a block walks ahead of its range take longer with long states: they wait for tiles.
+constexpr double kLongWalk = 0.75;
+// Two passes over tails are taken where they promise a twentieth less.
+constexpr double kTailsLimit = 0.95;
+
+// How work is spread over the processors.
+struct Cut {
+  int segments = 1;  // of a unit; of tails more than one
+  Tails tails{};
+  Ranges ranges{};
+};
+
+Cut cut_work(const SsdChunkScan::Problem& p, int num_sms, bool in_place) {
+  const Work work = work_of(p);
+  const Segments segments = choose_segments(work, num_sms, kCosts);
+  Cut cut{.segments = segments.count};
+  if (p.packed) return cut;  // only the device knows the lengths
+  double cost = segments.cost;
+  Costs of_ranges = kCosts;
+  if (p.dstate > 128) of_ranges.state_chunk = kLongWalk;
+  cut.ranges = ranges_of(p, num_sms, of_ranges, cost, in_place);
+  if (cut.ranges.count > 0) cut.segments = 1, cost = longest_range(cut.ranges, work, of_ranges);
+  // Where segments of equal length would leave processors idle, and where sequences are so long
+  // that the states of many pieces cost little.
+  if (p.dstate <= 128 && (segments.count == 1 || !is_cached(p))) {
+    const CutTails tails = choose_tails(work, num_sms, kCosts, kTailsLimit * cost);
+    if (tails.tails.part > 0) cut = {.segments = 2, .tails = tails.tails};
+  }
+  return cut;
+}
 
 size_t workspace_bytes(const SsdChunkScan::Problem& p, const Machine& machine) {
-  const Segments segments = choose_segments(work_of(p), machine.num_sms, kCosts);
-  return exchange_bytes(p, segments.count, padded(p.dstate));
+  const auto bytes = [&](const Cut& cut) {
+    if (cut.tails.part == 0) return exchange_bytes(p, cut.segments, padded(p.dstate));
+    const int64_t states = cut.tails.numbers(static_cast<int>(units(p))) + units(p);
+    return static_cast<size_t>(states * 2 * exchange_floats(padded(p.dstate))) * sizeof(float);
+  };
+  return std::max(bytes(cut_work(p, machine.num_sms, true)),
+                  bytes(cut_work(p, machine.num_sms, false)));
 }
 
 Status run(const SsdChunkScan::Args& args, const Launch& launch) {
   const SsdChunkScan::Problem p = SsdChunkScan::describe(args);
   if (units(p) == 0) return {};
-  const Segments segments = choose_segments(work_of(p), this_machine().num_sms, kCosts);
-  HopperScan scan = scan_of(args, p, segments.count);
-  scan.ranges = ranges_of(args, p, kCosts, segments.cost);
-  if (scan.ranges.count > 0) scan.segments = 1;
+  const Cut cut = cut_work(p, this_machine().num_sms, is_in_place(args));
+  HopperScan scan = scan_of(args, p, cut.segments);
+  scan.ranges = cut.ranges, scan.tails = cut.tails;
   if (!encode(scan.x, args.x, true) || !encode(scan.y, args.y, true) ||
       !encode(scan.B, args.B, false) || !encode(scan.C, args.C, false) ||
       (p.has_z && !encode(scan.z, args.z, true)))

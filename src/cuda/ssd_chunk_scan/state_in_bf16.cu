@@ -1,10 +1,11 @@
 // Copyright 2026 The hiss authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The chunked scan of state_in_accumulators.cu with the state rounded to bf16 between chunks: the
-// option that a caller names by state tensors of BF16. Kept so, a state of 64 rows takes half the
-// registers and is an operand as it lies; the new state is made in float32, 64 states at a time,
-// and rounded once a chunk. docs/kernels/ssd_chunk_scan_bf16_state.md has the figures.
+// The chunked scan of state_in_accumulators.cu for states of BF16, an option that a caller names by
+// the type of the state tensors. Up to dstate 128 only these are BF16: a block's state stays in
+// float32 accumulators, which is faster than rounding it. Above, it is kept in bf16 and rounded
+// once a chunk: it takes half the registers and is an operand as it lies; the new state is made in
+// float32, 64 states at a time. docs/kernels/ssd_chunk_scan_bf16_state.md has the figures.
 
 #include "cuda/launch.h"
 #include "cuda/ssd_chunk_scan/bf16_state.h"
