@@ -52,6 +52,7 @@ extern const Kernel<CausalConv1dUpdate> lanes_over_dim;
 namespace selective_scan {
 extern const Kernel<SelectiveScan> bulk_tiles;
 extern const Kernel<SelectiveScan> few_tokens;
+extern const Kernel<SelectiveScan> helped_units;
 extern const Kernel<SelectiveScan> lanes_over_state;
 extern const Kernel<SelectiveScan> split_sequence;
 }  // namespace selective_scan
@@ -131,6 +132,7 @@ std::span<const Kernel<SelectiveScan>* const> kernels<SelectiveScan>() {
 #ifdef HISS_HAS_CUDA
     &cuda::selective_scan::few_tokens,
     &cuda::selective_scan::split_sequence,
+    &cuda::selective_scan::helped_units,
     &cuda::selective_scan::bulk_tiles,
     &cuda::selective_scan::lanes_over_state,
 #endif

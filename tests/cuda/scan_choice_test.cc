@@ -54,6 +54,7 @@ class CudaChoice : public testing::Test {
 
 constexpr char kFew[] = "selective_scan/cuda.sm80.few_tokens";
 constexpr char kBulk[] = "selective_scan/cuda.sm90.bulk_tiles";
+constexpr char kUnits[] = "selective_scan/cuda.sm90.helped_units";
 constexpr char kLanes[] = "selective_scan/cuda.sm80.lanes_over_state";
 constexpr char kSplit[] = "selective_scan/cuda.sm80.split_sequence";
 constexpr char kOneToken[] = "selective_state_update/cuda.sm80.one_token";
@@ -62,13 +63,36 @@ constexpr char kAnyView[] = "selective_state_update/cuda.sm80.any_view";
 
 TEST_F(CudaChoice, ManyChannelsAreNotSplit) {
   EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), device(132)).chosen, kBulk);
-  EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 5120), device(132)).chosen, kLanes);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 5120), device(132)).chosen, kUnits);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 16384, 8192), device(132)).chosen, kLanes);
+}
+
+// Units of eight channels: three or fewer for each multiprocessor are too few, six or more too
+// many.
+TEST_F(CudaChoice, HelpedUnitsTakeFourOrFiveForEachMultiprocessor) {
+  const auto of = [](int64_t batch, int64_t seqlen, int64_t dim) {
+    return declined<SelectiveScan>(scan(batch, seqlen, dim), kUnits);
+  };
+  EXPECT_EQ(of(1, 2048, 3 * 132 * 8), why::kFewChannels);
+  EXPECT_EQ(of(1, 2048, 3 * 132 * 8 + 8), "");
+  EXPECT_EQ(of(1, 2048, 5 * 132 * 8), "");
+  EXPECT_EQ(of(1, 2048, 5 * 132 * 8 + 8), why::kShort);
+  EXPECT_EQ(of(2, 2048, 2560), "");
+  EXPECT_EQ(of(2, 2048, 66 * 5 * 8 + 8), why::kShort);
+  EXPECT_EQ(of(1, 256, 5120), "");
+  EXPECT_EQ(of(1, 255, 5120), why::kShort);
+  SelectiveScan::Problem problem = scan(1, 2048, 5120);
+  problem.packed = true;
+  EXPECT_EQ(declined<SelectiveScan>(problem, kUnits), why::kPacked);
+  problem.packed = false, problem.blocks_of_16 = false;
+  EXPECT_EQ(declined<SelectiveScan>(problem, kUnits), why::kLayout);
 }
 
 TEST_F(CudaChoice, OnlyHopperHasBulkCopies) {
   Machine ampere = device(132);
   ampere.cuda_sm = 80;
   EXPECT_EQ(explain<SelectiveScan>(scan(161, 251, 256), ampere).chosen, kLanes);
+  EXPECT_EQ(explain<SelectiveScan>(scan(1, 2048, 5120), ampere).chosen, kLanes);
 }
 
 TEST_F(CudaChoice, BulkTilesDeclineWithTheirReason) {

@@ -186,6 +186,21 @@ std::vector<Case<SelectiveScan>> cases<SelectiveScan>() {
   });
   list.with("wide_BF16", [&](Spec& c) { wide(c), c.dtype = DType::kBF16; });
   list.with("wide_F16_groups", [&](Spec& c) { wide(c), c.dtype = DType::kF16, c.ngroups = 4; });
+  // Past the tokens from which a GPU has a form of its own for so many channels.
+  const auto wide_long = [](Spec& c) { c.batch = 1, c.dim = 4300, c.seqlen = 261; };
+  list.with("wide_long", wide_long);
+  list.with("wide_long_reverse_no_options", [&](Spec& c) {
+    wide_long(c), c.z = c.D = c.dt_bias = c.softplus = c.initial = c.final = false;
+    c.dt = uniform(0, 1), c.direction = Direction::kReverse;
+  });
+  list.with("wide_long_BF16_limited_y_is_z", [&](Spec& c) {
+    wide_long(c), c.y = Spec::kIsZ, c.dt_min = 0.01f, c.dt_max = 0.2f, c.final_is_initial = true;
+    c.dtype = DType::kBF16, c.dim = 3200;
+  });
+  list.with("wide_long_F16_groups_reverse", [&](Spec& c) {
+    wide_long(c), c.dtype = DType::kF16, c.ngroups = 2, c.direction = Direction::kReverse;
+    c.dim = 4400;
+  });
   const auto wider = [](Spec& c) { c.dim = 5400, c.seqlen = 21; };
   list.with("wider", wider);
   list.with("wider_reverse", [&](Spec& c) { wider(c), c.direction = Direction::kReverse; });

@@ -42,7 +42,7 @@ struct Shape {
   // Words between the rows of a tile, so that neither lanes along channels nor lanes along time
   // meet in a bank.
   static constexpr int kStepRow = 2 * kBlockChannels + 4;
-  static constexpr int kRateRow = 2 * kPassStates;
+  static constexpr int kRateRow = 2 * kPassStates, kCAt = kPassStates;
   static constexpr int kPartRow = kLanes * kBlockChannels + 4;  // parts of sums
 
   // Shared memory, in bytes: delta and delta * u, whose places the sums over the states take; the
