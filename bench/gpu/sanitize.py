@@ -37,10 +37,11 @@ TOOLS = ("memcheck", "racecheck")
 LANE_0 = ("lane 0 of each warp arrives at the stage's mbarrier behind a __syncwarp and who goes on "
           "waits for it, which racecheck does not follow")
 KNOWN = [
-    # Numbers of a chunk: the functions that read them, behind the wait for their stage.
+    # Numbers of a chunk: the functions that read them, behind the wait for their stage. What
+    # walk_states reads may have no line and go by the name of its kernel.
     Known("racecheck",
-          r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+)\b",
-          r"ssd::write_scalars\b", LANE_0),
+          r"ssd::((store|store_all|make)_weights|weigh_rows(_after)?|decay_rows|walk_\w+|"
+          r"(hopper|bf16)_states)\b", r"ssd::write_scalars\b", LANE_0),
     Known("racecheck",
           r"ssd::(ScaledRows::\w+|weigh_tokens|advance_state|gain_of|finish_y|walk_halves)\b",
           r"(ssd::make_head_chunks|ssd_chunk_scan::make_times)\b", LANE_0),
