@@ -18,15 +18,23 @@ reset() {
   file src/core/tensor.cc '#include "hiss/tensor.h"'
   printf 'See `src/core/tensor.cc` and [the header](include/hiss/tensor.h).\n' >"$tree/README.md"
 }
+# check NAME ARGUMENTS: runs it on the tree.
+check() {
+  if [[ -f $checks/$1.py ]]; then
+    (cd "$tree" && python3 "$checks/$1.py" "${@:2}")
+  else
+    (cd "$tree" && "$checks/$1.sh" "${@:2}")
+  fi
+}
 # accepts CHECK: it passes on the tree as it is.
 accepts() {
-  (cd "$tree" && "$checks/$1.sh" >/dev/null) || { echo "$1 refuses a correct tree"; failed=1; }
+  check "$@" >/dev/null || { echo "$1 refuses a correct tree"; failed=1; }
   faults=$((faults + 1))
 }
 # notices CHECK TEXT: it fails, and says TEXT.
 notices() {
   local said
-  if said=$(cd "$tree" && "$checks/$1.sh" "${@:3}" 2>&1); then
+  if said=$(check "$1" "${@:3}" 2>&1); then
     echo "$1 does not notice: $2"
     failed=1
   elif ! grep -qF -- "$2" <<<"$said"; then
@@ -70,6 +78,20 @@ notices source_files 'src/core/x.cc: the two licence lines are missing'
 notices source_files 'more than 400'
 printf '#!/bin/sh\n# %s\n' "$licence" >"$tree/x.sh"
 notices source_files 'x.sh: not executable'
+
+if command -v clang++ >/dev/null && command -v python3 >/dev/null; then
+  # built FILE: a build of the tree that compiles it.
+  built() {
+    printf '[{"directory": "%s", "command": "g++ -std=c++20 -Wall -Werror -c %s -o x.o", "file": "%s"}]' \
+      "$tree" "$1" "$tree/$1" >"$tree/compile_commands.json"
+  }
+  file bench/gpu/check.cc 'int main() {}' && built bench/gpu/check.cc
+  accepts cuda_by_clang .
+  file bench/gpu/check.cc 'int main() { for (int unused; false;) {} }' && built bench/gpu/check.cc
+  notices cuda_by_clang 'unused variable' .
+  built src/core/tensor.cc
+  notices cuda_by_clang 'has no C++ source that only CUDA builds compile' .
+fi
 
 printf 'See `src/core/gone.cc`.\n' >"$tree/README.md"
 notices docs_paths 'src/core/gone.cc does not exist'

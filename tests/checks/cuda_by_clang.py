@@ -1,6 +1,6 @@
 # Copyright 2026 The hiss authors
 # SPDX-License-Identifier: Apache-2.0
-"""cuda_by_clang.py BUILD: what only a build with CUDA compiles as C++, by clang too.
+"""cuda_by_clang.py BUILD: what only a build of this tree with CUDA compiles as C++, by clang too.
 
 The other sources are compiled by clang in the build with sanitizers. Warnings are errors here as
 there; nothing is written.
@@ -43,7 +43,7 @@ def compile_by_clang(entry):
 
 
 def main():
-    build, root = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parents[2]
+    build, root = pathlib.Path(sys.argv[1]), pathlib.Path.cwd()
     entries = list(sources(build, root))
     if not entries:
         sys.exit(f"{build}/compile_commands.json has no C++ source that only CUDA builds compile")
