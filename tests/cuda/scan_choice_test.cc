@@ -121,6 +121,13 @@ TEST_F(CudaChoice, BulkTilesDeclineWithTheirReason) {
   EXPECT_EQ(with([](auto& p) { p.nseq = p.batch = int64_t{1} << 31; }), why::kLong);
 }
 
+// More than 80 channels a multiprocessor: up to that, warps that help each other.
+TEST_F(CudaChoice, BulkTilesWantMoreChannelsThanHelpedBlocksHave) {
+  EXPECT_EQ(declined<SelectiveScan>(scan(1, 64, 80 * 132), kBulk), why::kShort);
+  EXPECT_EQ(declined<SelectiveScan>(scan(1, 64, 80 * 132 + 16), kBulk), "");
+  EXPECT_EQ(declined<SelectiveScan>(scan(80, 64, 132), kBulk), "");  // of 16 channels or less each
+}
+
 // Views that bulk copies cannot move.
 TEST(ScanInBlocksOf16, IsSeenInAddressesAndStrides) {
   std::vector<float> memory(1 << 12);
